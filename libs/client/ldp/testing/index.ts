@@ -1,0 +1,2 @@
+export { DeterministicRandom } from './deterministic-random';
+export { SmallJoint } from './small-joint';
