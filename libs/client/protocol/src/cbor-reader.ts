@@ -92,6 +92,7 @@ export class CborReader {
     if (pastTheEnd)
       return malformed(`the CBOR is truncated: its ${this.#length} bytes end in the middle of an item`);
     if (error.message.startsWith('Maximum depth')) return malformed('the CBOR is nested too deeply');
+    if (error.message.includes('utf-8')) return malformed("the CBOR holds a text that isn't UTF-8");
     return malformed(`the body isn't well-formed CBOR: ${error.message}`);
   }
 }

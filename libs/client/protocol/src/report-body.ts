@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CborReader, type CborItem } from './cbor-reader';
-import { writeBatch, writeReport } from './cbor-writer';
+import { readCanonicalReport, writeBatch, writeReport } from './canonical-report';
 import { LIMITS, REPORT_ID_BYTES } from './limits';
 import { MEDIA_TYPES, type ReportMediaType, reportMediaType } from './media-type';
 import { ProtocolError } from './protocol-error';
@@ -87,11 +87,17 @@ export function encodeReport(report: Report): Uint8Array {
  * @throws ProtocolError `malformed-report` naming field and rule, or `malformed-body` for bytes that aren't CBOR
  */
 export function decodeReport(bytes: Uint8Array): Report {
-  const reader = new CborReader(bytes);
-  const { report, rejection } = judge(0, readValue(reader, reader.next()), Report);
-  reader.end();
+  const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const { report, rejection } = judge(0, readCanonicalReport(plain) ?? readGeneral(plain), Report);
   if (rejection) throw new ProtocolError('malformed-report', rejection.detail);
   return report;
+}
+
+function readGeneral(bytes: Uint8Array): unknown {
+  const reader = new CborReader(bytes);
+  const value = readValue(reader, reader.next());
+  reader.end();
+  return value;
 }
 
 /**
@@ -195,7 +201,7 @@ function describe(issue: z.core.$ZodIssue, fields: Record<string, unknown>): str
   const field = String(issue.path[0]);
   if (!(field in fields)) return `${field}: is missing`;
   const value = fields[field];
-  const isName = typeof value === 'string' && field !== 'payload';
+  const isName = typeof value === 'string' && (field === 'task' || field === 'artifact');
   return `${field}: ${issue.message}${isName ? `, not ${quote(value)}` : ''}`;
 }
 
