@@ -31,7 +31,13 @@ export default {
       testMatch: spec('spec'),
       testPathIgnorePatterns: ['\\.pg\\.spec\\.ts$', '\\.e2e\\.spec\\.ts$'],
     },
-    { ...shared, displayName: 'postgres', testMatch: spec('pg.spec') },
+    {
+      ...shared,
+      displayName: 'postgres',
+      testMatch: spec('pg.spec'),
+      globalSetup: '<rootDir>/libs/platform/store/testing/jest-global-setup.ts',
+      globalTeardown: '<rootDir>/libs/platform/store/testing/jest-global-teardown.ts',
+    },
     { ...shared, displayName: 'e2e', testMatch: spec('e2e.spec') },
   ],
 };

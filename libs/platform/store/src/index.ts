@@ -1,0 +1,27 @@
+export { EmbeddedDatabase, type EmbeddedDatabaseSettings } from './embedded/embedded-database';
+export { Prisma, type PrismaClient } from './generated/client';
+export { applyMigrations, type MigrationOutcome } from './migrations/apply-migrations';
+export { MIGRATIONS_FOLDER } from './migrations/migration-folder';
+export {
+  type ClassifierRepository,
+  type ClassifierSummary,
+  type NewClassifier,
+} from './repositories/classifier-repository';
+export {
+  type JobEnd,
+  type JobRecord,
+  type JobRepository,
+  type JobStatus,
+} from './repositories/job-repository';
+export { type Json, toJson } from './repositories/json';
+export {
+  type MechanismPart,
+  type MechanismRepository,
+  type MechanismSummary,
+  type NewMechanism,
+} from './repositories/mechanism-repository';
+export { type OutcomeRepository } from './repositories/outcome-repository';
+export { type ReportRecord, type ReportRepository } from './repositories/report-repository';
+export { type NewTask, type TaskRecord, type TaskRepository } from './repositories/task-repository';
+export { connectStore, type PoolSettings, type Store } from './store';
+export { StoreError, type StoreErrorCode } from './store-error';

@@ -1,0 +1,84 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import { Pool } from 'pg';
+import { PrismaClient } from './generated/client';
+import { ClassifierRepository } from './repositories/classifier-repository';
+import { JobRepository } from './repositories/job-repository';
+import { MechanismRepository } from './repositories/mechanism-repository';
+import { OutcomeRepository } from './repositories/outcome-repository';
+import { ReportRepository } from './repositories/report-repository';
+import { TaskRepository } from './repositories/task-repository';
+import { reasonOf, StoreError } from './store-error';
+
+export interface PoolSettings {
+  /** Connections at most; 10 when left out. */
+  readonly max?: number;
+  /** How long a caller waits for a connection; 10 s when left out. */
+  readonly connectionTimeoutMs?: number;
+  /** How long a statement may run; 60 s when left out. */
+  readonly statementTimeoutMs?: number;
+  /** Shown in pg_stat_activity. */
+  readonly applicationName?: string;
+  /** Told of a connection that broke while idle; the pool replaces it. */
+  readonly onConnectionLost?: (error: Error) => void;
+}
+
+/** One pool of connections and what is read and written through it: Prisma, the repositories, and plain SQL for hot paths. */
+export interface Store {
+  readonly prisma: PrismaClient;
+  readonly pool: Pool;
+  readonly mechanisms: MechanismRepository;
+  readonly mechanismJobs: JobRepository;
+  readonly tasks: TaskRepository;
+  readonly reports: ReportRepository;
+  readonly outcomes: OutcomeRepository;
+  readonly classifiers: ClassifierRepository;
+  readonly classifierJobs: JobRepository;
+  /** Resolves when the database answers. @throws StoreError 'database-unreachable' */
+  check(): Promise<void>;
+  /** Waits for queries in flight and closes every connection. */
+  close(): Promise<void>;
+}
+
+/** Opens connections when first used. @param url `postgresql://user:password@host:port/database` */
+export function connectStore(url: string, settings: PoolSettings = {}): Store {
+  const statementTimeoutMs = settings.statementTimeoutMs ?? 60_000;
+  const connectionTimeoutMs = settings.connectionTimeoutMs ?? 10_000;
+  const pool = new Pool({
+    connectionString: url,
+    max: settings.max ?? 10,
+    connectionTimeoutMillis: connectionTimeoutMs,
+    idleTimeoutMillis: 30_000,
+    statement_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: statementTimeoutMs,
+    application_name: settings.applicationName ?? 'undertone',
+    keepAlive: true,
+  });
+  // Without a listener, the loss of an idle connection would end the process.
+  pool.on('error', (error) => settings.onConnectionLost?.(error));
+  const prisma = new PrismaClient({
+    adapter: new PrismaPg(pool),
+    transactionOptions: { maxWait: connectionTimeoutMs, timeout: statementTimeoutMs },
+  });
+  let closing: Promise<void> | undefined;
+  return {
+    prisma,
+    pool,
+    mechanisms: new MechanismRepository(prisma),
+    mechanismJobs: new JobRepository(pool, 'mechanism_jobs'),
+    tasks: new TaskRepository(prisma),
+    reports: new ReportRepository(pool),
+    outcomes: new OutcomeRepository(pool),
+    classifiers: new ClassifierRepository(prisma),
+    classifierJobs: new JobRepository(pool, 'classifier_jobs'),
+    check: async () => {
+      try {
+        await pool.query('SELECT 1');
+      } catch (error) {
+        throw new StoreError('database-unreachable', `the database does not answer: ${reasonOf(error)}`, {
+          cause: error,
+        });
+      }
+    },
+    close: () => (closing ??= prisma.$disconnect().then(() => pool.end())),
+  };
+}

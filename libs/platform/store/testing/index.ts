@@ -1,0 +1,1 @@
+export { startEmptyDatabase, startTestDatabase, type TestDatabase } from './test-database';

@@ -1,0 +1,3 @@
+module.exports = async (): Promise<void> => {
+  await globalThis.undertoneTestServer?.stop();
+};
