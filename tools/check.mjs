@@ -1,0 +1,29 @@
+// Types, lint (with the one-way imports) and format; every part runs, and any failure fails the whole.
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
+const parts = [
+  ['types', ['tsc', '-p', 'tsconfig.json']],
+  ['types of the client libraries, without Node', ['tsc', '-p', 'tsconfig.client.json']],
+  ['lint and boundaries', ['eslint', '.', '--max-warnings=0']],
+  ['format', ['prettier', '--check', '.', '--log-level=warn']],
+];
+
+const failed = [];
+for (const [name, [tool, ...args]] of parts) {
+  const start = Date.now();
+  const run = spawnSync(process.execPath, [path.join(root, 'node_modules', '.bin', tool), ...args], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, NX_DAEMON: 'false' },
+  });
+  const ok = run.status === 0;
+  console.log(`${ok ? '✓' : '✗'} ${name} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
+  if (!ok) failed.push(name);
+}
+if (failed.length > 0) {
+  console.error(`check failed: ${failed.join(', ')}`);
+  process.exit(1);
+}
