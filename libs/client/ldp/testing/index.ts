@@ -1,2 +1,3 @@
 export { DeterministicRandom } from './deterministic-random';
+export { ScriptedRandom } from './scripted-random';
 export { SmallJoint } from './small-joint';
