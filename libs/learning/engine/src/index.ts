@@ -35,3 +35,4 @@ export {
   type TrainingProgress,
   type TrainingResult,
 } from './training/run-training';
+export { fingerprintOf, type TrainingIdentity } from './training/fingerprint';

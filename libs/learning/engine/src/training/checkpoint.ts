@@ -31,7 +31,7 @@ export interface HistoryWindow {
 /** Everything that a training needs to go on as if it had never stopped. */
 export interface Checkpoint {
   seed: number;
-  /** What is trained, on what, and how; a training with another fingerprint must not go on from here. */
+  /** Of what is trained, on what, and how (`fingerprintOf`); another training must not go on from here. */
   fingerprint: string;
   totalSteps: number;
   history: HistoryEntry[];

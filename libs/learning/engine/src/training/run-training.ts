@@ -3,6 +3,7 @@ import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import { CheckpointError, EngineError } from '../errors';
 import { type StepResult, type TrainingStep, type Values } from '../step/step-definition';
 import { type HistoryEntry, type HistoryWindow, loadCheckpoint, saveCheckpoint } from './checkpoint';
+import { fingerprintOf, type TrainingIdentity } from './fingerprint';
 import { type Schedule } from './schedules';
 
 export interface TrainingProgress extends HistoryEntry {
@@ -16,8 +17,8 @@ export interface TrainingOptions {
   feeds(stepIndex: number): Readonly<Record<string, Values>>;
   learningRate: Schedule;
   seed: number;
-  /** Names what is trained, on what, and how: a checkpoint with another fingerprint is refused. */
-  fingerprint: string;
+  /** Plain data that says what is trained, on what, and how: a checkpoint of another training is refused. */
+  fingerprint: TrainingIdentity;
   checkpoint?: { path: string; everySteps: number };
   /** Steps that one entry of the history stands for; about a hundredth of all by default. */
   historyEvery?: number;
@@ -59,7 +60,8 @@ export async function runTraining(options: TrainingOptions): Promise<TrainingRes
   const save = (): void => {
     if (!checkpoint) return;
     const { history, window } = progress;
-    const { seed, fingerprint } = options;
+    const { seed } = options;
+    const fingerprint = fingerprintOf(options.fingerprint);
     saveCheckpoint(checkpoint.path, { seed, fingerprint, totalSteps, history, window, state: step.state() });
   };
   const end = (outcome: TrainingResult['outcome']): TrainingResult => {
@@ -87,10 +89,10 @@ export async function runTraining(options: TrainingOptions): Promise<TrainingRes
 }
 
 function resume(options: TrainingOptions): { done: number; history: HistoryEntry[]; window: HistoryWindow } {
-  const { step, checkpoint, fingerprint, seed, totalSteps } = options;
+  const { step, checkpoint, seed, totalSteps } = options;
   const saved = checkpoint && loadCheckpoint(checkpoint.path);
   if (!saved) return { done: 0, history: [], window: emptyWindow() };
-  const wanted = { fingerprint, seed, totalSteps };
+  const wanted = { fingerprint: fingerprintOf(options.fingerprint), seed, totalSteps };
   for (const key of ['fingerprint', 'seed', 'totalSteps'] as const) {
     if (saved[key] === wanted[key]) continue;
     throw new CheckpointError(
