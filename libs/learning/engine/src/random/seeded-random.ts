@@ -85,8 +85,8 @@ export class SeededRandom {
   }
 
   /** A uniformly drawn order of 0 … `n` − 1 (Fisher–Yates). */
-  permutation(n: number): Uint32Array {
-    const order = Uint32Array.from({ length: n }, (_, i) => i);
+  permutation(n: number): Uint32Array<ArrayBuffer> {
+    const order: Uint32Array<ArrayBuffer> = Uint32Array.from({ length: n }, (_, i) => i);
     for (let i = n - 1; i > 0; i--) {
       const j = this.below(i + 1);
       const held = order[i];
