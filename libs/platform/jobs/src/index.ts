@@ -1,0 +1,11 @@
+export type { Job, JobFailure, JobProgress, JobStatus } from './job';
+export { FinishedJobError, JobConfigurationError, JobError, UnknownJobError } from './job-errors';
+export type { JobEvent } from './job-events';
+export type { JobCompletion, JobContext, JobHandler } from './job-handlers';
+export { handlersByKind } from './job-handlers';
+export type { JobTable } from './job-rows';
+export type { JobRunnerOptions } from './job-runner';
+export { JobRunner } from './job-runner';
+export type { Sql } from './sql';
+export type { TrainerContext } from './trainer';
+export { runTrainer } from './trainer';
