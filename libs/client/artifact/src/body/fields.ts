@@ -57,7 +57,7 @@ export class Fields {
     if (!Array.isArray(value) || value.length < 1 || value.length > longest) {
       throw broken(path, value, `a list of 1 to ${longest}`);
     }
-    return value.map((item, i) => read(item, `${path}[${i}]`));
+    return Array.from(value as unknown[], (item, i) => read(item, `${path}[${i}]`));
   }
 
   end(): void {
@@ -91,7 +91,7 @@ export function plainData(value: unknown, path: string, longestList: number, dep
   if (typeof value === 'string' && value.length <= 1000) return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   if (depth < MAXIMUM_DEPTH && Array.isArray(value) && value.length <= longestList) {
-    return value.map((item, i) => plainData(item, `${path}[${i}]`, longestList, depth + 1));
+    return Array.from(value, (item, i) => plainData(item, `${path}[${i}]`, longestList, depth + 1));
   }
   if (depth < MAXIMUM_DEPTH && isPlainRecord(value) && !Object.hasOwn(value, '__proto__')) {
     return Object.fromEntries(

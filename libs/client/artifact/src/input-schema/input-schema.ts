@@ -96,7 +96,9 @@ function pixels(schema: ImageSchema, record: RawRecord): Float32Array {
   const vector = new Float32Array(dimension);
   for (let i = 0; i < dimension; i++) {
     const value = record[i];
-    if (!(value >= 0 && value <= schema.maximum)) throw pixelError(i, value, schema.maximum);
+    if (typeof value !== 'number' || !(value >= 0 && value <= schema.maximum)) {
+      throw pixelError(i, value, schema.maximum);
+    }
     vector[i] = value / schema.maximum;
   }
   return vector;
