@@ -16,7 +16,9 @@ export function low53Bits(bytes: DataView, offset: number): number {
 /** A uniform integer in [0, 2^53). */
 export function uniformInteger53(source: RandomSource): number {
   source.fill(scratch);
-  return low53Bits(view, 0);
+  const value = low53Bits(view, 0);
+  scratch.fill(0);
+  return value;
 }
 
 /** A uniform multiple of 2^-53 in [0, 1). */
@@ -39,6 +41,7 @@ export function uniformBelow(source: RandomSource, n: number): number {
   for (let i = 0; i < MAXIMUM_TRIES; i++) {
     source.fill(scratch);
     const word = view.getUint32(0, true);
+    scratch.fill(0);
     if (word < limit) return word % n;
   }
   throw new LdpError('no-random-source', 'the random source repeats itself: it does not give uniform bytes');
