@@ -1,12 +1,6 @@
 import { type Pool, type PoolClient } from 'pg';
 
-/** A connection or a pool, as far as this library uses one. */
-export interface Sql {
-  query(
-    text: string,
-    values?: unknown[],
-  ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>;
-}
+export type { Sql } from '@undertone/store';
 
 /** Runs `work` in one transaction: committed when it resolves, rolled back when it throws. */
 export async function inTransaction<T>(

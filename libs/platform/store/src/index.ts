@@ -7,12 +7,6 @@ export {
   type ClassifierSummary,
   type NewClassifier,
 } from './repositories/classifier-repository';
-export {
-  type JobEnd,
-  type JobRecord,
-  type JobRepository,
-  type JobStatus,
-} from './repositories/job-repository';
 export { type Json, toJson } from './repositories/json';
 export {
   type MechanismPart,
@@ -23,5 +17,6 @@ export {
 export { type OutcomeRepository } from './repositories/outcome-repository';
 export { type ReportRecord, type ReportRepository } from './repositories/report-repository';
 export { type NewTask, type TaskRecord, type TaskRepository } from './repositories/task-repository';
+export { type Sql } from './sql';
 export { connectStore, type PoolSettings, type Store } from './store';
 export { StoreError, type StoreErrorCode } from './store-error';

@@ -2,7 +2,6 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { Pool } from 'pg';
 import { PrismaClient } from './generated/client';
 import { ClassifierRepository } from './repositories/classifier-repository';
-import { JobRepository } from './repositories/job-repository';
 import { MechanismRepository } from './repositories/mechanism-repository';
 import { OutcomeRepository } from './repositories/outcome-repository';
 import { ReportRepository } from './repositories/report-repository';
@@ -27,12 +26,10 @@ export interface Store {
   readonly prisma: PrismaClient;
   readonly pool: Pool;
   readonly mechanisms: MechanismRepository;
-  readonly mechanismJobs: JobRepository;
   readonly tasks: TaskRepository;
   readonly reports: ReportRepository;
   readonly outcomes: OutcomeRepository;
   readonly classifiers: ClassifierRepository;
-  readonly classifierJobs: JobRepository;
   /** Resolves when the database answers. @throws StoreError 'database-unreachable' */
   check(): Promise<void>;
   /** Waits for queries in flight and closes every connection. */
@@ -63,13 +60,11 @@ export function connectStore(url: string, settings: PoolSettings = {}): Store {
   return {
     prisma,
     pool,
-    mechanisms: new MechanismRepository(prisma),
-    mechanismJobs: new JobRepository(pool, 'mechanism_jobs'),
+    mechanisms: new MechanismRepository(prisma, pool),
     tasks: new TaskRepository(prisma),
     reports: new ReportRepository(pool),
     outcomes: new OutcomeRepository(pool),
-    classifiers: new ClassifierRepository(prisma),
-    classifierJobs: new JobRepository(pool, 'classifier_jobs'),
+    classifiers: new ClassifierRepository(prisma, pool),
     check: async () => {
       try {
         await pool.query('SELECT 1');

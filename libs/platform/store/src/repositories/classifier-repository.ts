@@ -1,4 +1,5 @@
 import { type Prisma, type PrismaClient } from '../generated/client';
+import { type Sql } from '../sql';
 import { type Json, toJson } from './json';
 
 export interface ClassifierSummary {
@@ -43,23 +44,23 @@ const SUMMARY = {
 
 /** Fitted models; written by classifier-training. */
 export class ClassifierRepository {
-  constructor(private readonly prisma: PrismaClient) {}
+  constructor(
+    private readonly prisma: PrismaClient,
+    private readonly pool: Sql,
+  ) {}
 
-  /** One that is there already stays as it is: a job that ends twice writes once. */
-  async save(classifier: NewClassifier): Promise<'saved' | 'present'> {
-    const { count } = await this.prisma.classifier.createMany({
-      data: [
-        {
-          ...classifier,
-          file: Uint8Array.from(classifier.file),
-          settings: toJson(classifier.settings),
-          metrics: toJson(classifier.metrics),
-          lineage: toJson(classifier.lineage),
-        },
-      ],
-      skipDuplicates: true,
-    });
-    return count === 1 ? 'saved' : 'present';
+  /**
+   * One that is there already stays as it is: a job that ends twice writes once.
+   * @param within a transaction that it shall be part of
+   */
+  async save(classifier: NewClassifier, within: Sql = this.pool): Promise<'saved' | 'present'> {
+    const { id, name, task, artifact, objective, settings, metrics, lineage, file, jobId } = classifier;
+    const { rowCount } = await within.query(
+      `INSERT INTO classifiers (id, name, task, artifact, objective, settings, metrics, lineage, file, job_id)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (id) DO NOTHING`,
+      [id, name, task, artifact, objective, toJson(settings), toJson(metrics), toJson(lineage), file, jobId],
+    );
+    return rowCount === 1 ? 'saved' : 'present';
   }
 
   /** @param reference an id, or a name: then the newest of that name */

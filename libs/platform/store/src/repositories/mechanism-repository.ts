@@ -1,4 +1,5 @@
 import { type Prisma, type PrismaClient } from '../generated/client';
+import { type Sql } from '../sql';
 import { type Json, toJson } from './json';
 
 export interface MechanismSummary {
@@ -44,25 +45,23 @@ const SUMMARY = {
 
 /** Published mechanisms; written by mechanism-training. */
 export class MechanismRepository {
-  constructor(private readonly prisma: PrismaClient) {}
+  constructor(
+    private readonly prisma: PrismaClient,
+    private readonly pool: Sql,
+  ) {}
 
-  /** The id is the content's hash, so one that is there already is the same mechanism and stays as it is. */
-  async publish(mechanism: NewMechanism): Promise<'published' | 'present'> {
-    const { count } = await this.prisma.mechanism.createMany({
-      data: [
-        {
-          ...mechanism,
-          file: Uint8Array.from(mechanism.file),
-          prior: mechanism.prior && Uint8Array.from(mechanism.prior),
-          decoder: mechanism.decoder && Uint8Array.from(mechanism.decoder),
-          claim: toJson(mechanism.claim),
-          lineage: toJson(mechanism.lineage),
-          metrics: toJson(mechanism.metrics),
-        },
-      ],
-      skipDuplicates: true,
-    });
-    return count === 1 ? 'published' : 'present';
+  /**
+   * The id is the content's hash, so one that is there already is the same mechanism and stays as it is.
+   * @param within a transaction that it shall be part of
+   */
+  async publish(mechanism: NewMechanism, within: Sql = this.pool): Promise<'published' | 'present'> {
+    const { id, name, signer, file, prior, decoder, claim, lineage, metrics, jobId } = mechanism;
+    const { rowCount } = await within.query(
+      `INSERT INTO mechanisms (id, name, signer, file, prior, decoder, claim, lineage, metrics, job_id)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (id) DO NOTHING`,
+      [id, name, signer, file, prior, decoder, toJson(claim), toJson(lineage), toJson(metrics), jobId],
+    );
+    return rowCount === 1 ? 'published' : 'present';
   }
 
   /** @param reference an id, or a name: then the newest of that name */
