@@ -11,10 +11,10 @@ import { withGradient } from './custom-gradient';
 export function bernoulliLoss(logits: tf.Tensor, targets: tf.Tensor): tf.Scalar {
   assertSameShape('bernoulliLoss', logits, targets);
   return withGradient<tf.Scalar>([logits], ([r], save) => {
-    save([r]);
+    save([r, targets]);
     return {
       value: tf.sum(tf.sub(tf.softplus(r), tf.mul(r, targets))),
-      gradient: (dy, [r]) => [tf.mul(dy, tf.sub(tf.sigmoid(r), targets))],
+      gradient: (dy, [r, t]) => [tf.mul(dy, tf.sub(tf.sigmoid(r), t))],
     };
   });
 }
@@ -29,12 +29,12 @@ export function softmaxLoss(logits: tf.Tensor2D, targets: tf.Tensor2D): tf.Scala
   return withGradient<tf.Scalar>([logits], ([r], save) => {
     const shifted = tf.sub(r, tf.max(r, 1, true));
     const logProbabilities = tf.sub(shifted, tf.log(tf.sum(tf.exp(shifted), 1, true)));
-    save([logProbabilities]);
+    save([logProbabilities, targets]);
     return {
       value: tf.neg(tf.sum<tf.Scalar>(tf.mul(logProbabilities, targets))),
-      gradient: (dy, [logP]) => {
-        const expected = tf.mul(tf.exp(logP), tf.sum(targets, 1, true));
-        return [tf.mul(dy, tf.sub(expected, targets))];
+      gradient: (dy, [logP, t]) => {
+        const expected = tf.mul(tf.exp(logP), tf.sum(t, 1, true));
+        return [tf.mul(dy, tf.sub(expected, t))];
       },
     };
   });
