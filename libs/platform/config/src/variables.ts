@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import {
+  address,
+  databaseAddress,
+  folder,
+  folders,
+  hex,
+  hostName,
+  oneOf,
+  variable,
+  wholeNumber,
+} from './variable';
+
+const HOUR_MS = 3_600_000;
+
+/** Every variable that any program of Undertone reads, by the name of its field. */
+export const VARIABLES = {
+  home: variable(folder(), {
+    name: 'UNDERTONE_HOME',
+    about: 'Folder for what must outlive a restart: the embedded database, checkpoints, the signing key.',
+    defaultText: './.undertone',
+  }),
+  databaseUrl: variable(databaseAddress(), {
+    name: 'DATABASE_URL',
+    about: 'PostgreSQL (15 or later) to use. Unset: an embedded one, with its data in UNDERTONE_HOME.',
+    secret: 'yes',
+  }),
+  databasePoolMax: variable(wholeNumber({ from: 1, to: 1000 }), {
+    name: 'UNDERTONE_DATABASE_POOL_MAX',
+    about: 'Database connections of one process at most.',
+    defaultText: '20',
+  }),
+  databaseStatementTimeoutMs: variable(wholeNumber({ from: 100, to: HOUR_MS }), {
+    name: 'UNDERTONE_DATABASE_STATEMENT_TIMEOUT_MS',
+    about: 'How long one database statement may run.',
+    defaultText: '60000',
+  }),
+  kafkaBrokers: variable(
+    z
+      .string()
+      .refine(
+        () => false,
+        'is set, and reports can go through PostgreSQL only in this version; unset it to use the PostgreSQL report log',
+      )
+      .transform((text) => text.split(',')),
+    {
+      name: 'KAFKA_BROKERS',
+      about: 'Kafka brokers of the report log. Not supported yet: leave it unset.',
+    },
+  ),
+  host: variable(hostName(), {
+    name: 'UNDERTONE_HOST',
+    about: 'Interface to listen on; 0.0.0.0 for all of them.',
+    defaultText: '127.0.0.1',
+  }),
+  port: variable(wholeNumber({ from: 0, to: 65535 }), {
+    name: 'UNDERTONE_PORT',
+    about: 'Port to listen on; 0 takes a free one.',
+    defaultText: '8377',
+  }),
+  shutdownTimeoutMs: variable(wholeNumber({ from: 100, to: HOUR_MS }), {
+    name: 'UNDERTONE_SHUTDOWN_TIMEOUT_MS',
+    about: 'How long requests and jobs in flight may take to end after SIGTERM or Ctrl-C.',
+    defaultText: '15000',
+  }),
+  logLevel: variable(oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), {
+    name: 'UNDERTONE_LOG_LEVEL',
+    about: 'fatal, error, warn, info, debug, trace or silent.',
+    defaultText: 'info',
+  }),
+  url: variable(address('http', 'https'), {
+    name: 'UNDERTONE_URL',
+    about: 'Where the commands of `undertone` find the services.',
+    defaultText: 'http://127.0.0.1:8377',
+  }),
+  engine: variable(oneOf('auto', 'tensorflow', 'wasm', 'cpu'), {
+    name: 'UNDERTONE_ENGINE',
+    about: 'Engine that trains: tensorflow (native), wasm, cpu, or auto for the first of these that works.',
+    defaultText: 'auto',
+  }),
+  dataRoots: variable(folders(), {
+    name: 'UNDERTONE_DATA_ROOTS',
+    about: "Folders that jobs may read data sets from, separated by ':'.",
+    defaultText: './data',
+  }),
+  trainers: variable(wholeNumber({ from: 1, to: 64 }), {
+    name: 'UNDERTONE_TRAINERS',
+    about: 'Training processes of each kind that may run at the same time.',
+    defaultText: '1',
+  }),
+  jobLeaseMs: variable(wholeNumber({ from: 1_000, to: HOUR_MS }), {
+    name: 'UNDERTONE_JOB_LEASE_MS',
+    about: 'How long a job may be silent before another process takes it over.',
+    defaultText: '30000',
+  }),
+  jobAttempts: variable(wholeNumber({ from: 1, to: 100 }), {
+    name: 'UNDERTONE_JOB_ATTEMPTS',
+    about: 'How often a trainer that crashes is started again before its job has failed.',
+    defaultText: '3',
+  }),
+  signingKey: variable(hex(32), {
+    name: 'UNDERTONE_SIGNING_KEY',
+    about:
+      'Ed25519 secret key (64 hex digits) that signs artifacts. Unset: one is made and kept in UNDERTONE_HOME.',
+    secret: 'yes',
+  }),
+  cacheFolder: variable(folder(), {
+    name: 'UNDERTONE_CACHE_DIR',
+    about: 'Where the set-up keeps what it downloads and builds. Unset: ~/.cache/undertone.',
+  }),
+} as const;
