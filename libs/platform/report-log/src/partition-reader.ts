@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import {
+  type FailureListener,
+  type LogBatch,
+  type LogConsumer,
+  type LogEntry,
+  type Subscription,
+} from './report-log';
+
+/** A partition that this process alone reads for a consumer. */
+export interface OpenPartition {
+  /** At most `limit` entries after an offset (from the oldest where undefined), in order. */
+  read(after: bigint | undefined, limit: number): Promise<LogEntry[]>;
+  close(failure?: Error): Promise<void>;
+}
+
+export interface PartitionReaderSettings {
+  readonly partition: number;
+  /** Resolves to undefined while another subscription of the consumer has the partition. */
+  readonly open: () => Promise<OpenPartition | undefined>;
+  readonly maximumBatch: number;
+  /** Pause between two looks at an empty log: grows from the first to the second while it stays empty. */
+  readonly idleMs: readonly [shortest: number, longest: number];
+  readonly onFailure: FailureListener;
+}
+
+const FIRST_RETRY_MS = 50;
+const LONGEST_RETRY_MS = 10_000;
+
+/** Feeds one partition to one consumer: in order, at least once, from the consumer's own position. */
+export class PartitionReader implements Subscription {
+  private stopping = false;
+  private readonly stopSignal = new AbortController();
+  private pause: AbortController | undefined;
+  private appended = false;
+  private failures = 0;
+  private readonly running: Promise<void>;
+
+  constructor(
+    private readonly consumer: LogConsumer,
+    private readonly settings: PartitionReaderSettings,
+  ) {
+    this.running = this.run();
+  }
+
+  /** Tells that entries may have arrived: ends an idle pause at once. */
+  wake(): void {
+    this.appended = true;
+    this.pause?.abort();
+  }
+
+  async stop(): Promise<void> {
+    this.stopping = true;
+    this.stopSignal.abort();
+    this.pause?.abort();
+    await this.running;
+  }
+
+  private async run(): Promise<void> {
+    while (!this.stopping) {
+      let partition: OpenPartition | undefined;
+      let batch: LogBatch | undefined;
+      try {
+        partition = await this.settings.open();
+        if (partition === undefined) {
+          await this.rest(this.settings.idleMs[1]);
+          continue;
+        }
+        await this.feed(partition, (current) => (batch = current));
+        await partition.close();
+      } catch (error) {
+        await partition?.close(error as Error).catch(() => undefined);
+        await this.recover(error, batch);
+      }
+    }
+  }
+
+  private async feed(
+    partition: OpenPartition,
+    current: (batch: LogBatch | undefined) => void,
+  ): Promise<void> {
+    const { maximumBatch, idleMs } = this.settings;
+    let position = await this.consumer.positionOf(this.settings.partition);
+    let idle = idleMs[0];
+    const read = (): Promise<LogEntry[]> => {
+      this.appended = false;
+      return partition.read(position, maximumBatch);
+    };
+    let ahead: Promise<LogEntry[]> | undefined;
+    while (!this.stopping) {
+      const entries = await (ahead ?? read());
+      ahead = undefined;
+      if (entries.length === 0) {
+        await this.rest(idle);
+        idle = Math.min(idle * 2, idleMs[1]);
+        continue;
+      }
+      idle = idleMs[0];
+      const batch = { partition: this.settings.partition, entries };
+      position = entries[entries.length - 1].offset;
+      current(batch);
+      // After a full batch more is there already: fetch it while the handler works.
+      if (entries.length === maximumBatch) ahead = read();
+      try {
+        await this.consumer.handle(batch);
+      } finally {
+        await ahead?.catch(() => undefined);
+      }
+      current(undefined);
+      this.failures = 0;
+    }
+  }
+
+  private async recover(error: unknown, batch: LogBatch | undefined): Promise<void> {
+    this.failures++;
+    const ceiling = Math.min(FIRST_RETRY_MS * 2 ** (this.failures - 1), LONGEST_RETRY_MS);
+    const retryInMs = Math.round(ceiling * (0.5 + Math.random() / 2));
+    const entries = batch?.entries;
+    this.settings.onFailure({
+      consumer: this.consumer.name,
+      partition: this.settings.partition,
+      offsets: entries && [entries[0].offset, entries[entries.length - 1].offset],
+      error,
+      attempt: this.failures,
+      retryInMs,
+    });
+    await sleep(retryInMs, undefined, { signal: this.stopSignal.signal }).catch(() => undefined);
+  }
+
+  private async rest(ms: number): Promise<void> {
+    if (this.appended || this.stopping) return;
+    this.pause = new AbortController();
+    await sleep(ms, undefined, { signal: this.pause.signal }).catch(() => undefined);
+    this.pause = undefined;
+  }
+}
