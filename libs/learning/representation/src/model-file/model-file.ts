@@ -77,8 +77,11 @@ export function encodeModelFile(kind: string, file: ModelFile<unknown>): Uint8Ar
   let at = PREFIX_BYTES + head.length;
   for (const name of names) {
     const data = file.arrays[name];
-    if (data instanceof Float64Array) for (const v of data) (view.setFloat64(at, v, true), (at += 8));
-    else for (const v of data) (view.setFloat32(at, v, true), (at += 4));
+    for (const value of data) {
+      if (data instanceof Float64Array) view.setFloat64(at, value, true);
+      else view.setFloat32(at, value, true);
+      at += data.BYTES_PER_ELEMENT;
+    }
   }
   bytes.set(digestOf(bytes.subarray(0, at)), at);
   return bytes;
