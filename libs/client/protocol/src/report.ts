@@ -16,16 +16,18 @@ export const SignerKey = z
   .string({ error: 'must be text' })
   .regex(/^[0-9a-f]{64}$/, { error: 'must be 64 lower-case hex digits (an Ed25519 public key)' });
 
-const Bytes = z.instanceof(Uint8Array, { error: 'must be a byte string' });
+const Bytes = z.custom<Uint8Array>((value) => value instanceof Uint8Array, {
+  error: 'must be a byte string',
+  abort: true,
+});
 
 const ReportId = Bytes.refine((id) => id.length === REPORT_ID_BYTES, {
-  error: (issue) =>
-    `must be ${REPORT_ID_BYTES} bytes, not ${(issue.input as Uint8Array | undefined)?.length}`,
+  error: (issue) => `must be ${REPORT_ID_BYTES} bytes, not ${(issue.input as Uint8Array).length}`,
 });
 
 const Payload = Bytes.refine((p) => p.length >= 1 && p.length <= LIMITS.maximumPayloadBytes, {
   error: (issue) =>
-    `must be 1 to ${LIMITS.maximumPayloadBytes} bytes, not ${(issue.input as Uint8Array | undefined)?.length}`,
+    `must be 1 to ${LIMITS.maximumPayloadBytes} bytes, not ${(issue.input as Uint8Array).length}`,
 });
 
 /**
