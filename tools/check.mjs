@@ -5,16 +5,17 @@ import { fileURLToPath } from 'node:url';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const parts = [
-  ['types', ['tsc', '-p', 'tsconfig.json']],
-  ['types of the client libraries, without Node', ['tsc', '-p', 'tsconfig.client.json']],
-  ['lint and boundaries', ['eslint', '.', '--max-warnings=0']],
-  ['format', ['prettier', '--check', '.', '--log-level=warn']],
+  ['types', ['node_modules/.bin/tsc', '-p', 'tsconfig.json']],
+  ['types of the client libraries, without Node', ['node_modules/.bin/tsc', '-p', 'tsconfig.client.json']],
+  ['lint', ['node_modules/.bin/eslint', '.', '--max-warnings=0']],
+  ['boundaries refuse planted imports', ['tools/check-boundaries.mjs']],
+  ['format', ['node_modules/.bin/prettier', '--check', '.', '--log-level=warn']],
 ];
 
 const failed = [];
 for (const [name, [tool, ...args]] of parts) {
   const start = Date.now();
-  const run = spawnSync(process.execPath, [path.join(root, 'node_modules', '.bin', tool), ...args], {
+  const run = spawnSync(process.execPath, [path.join(root, tool), ...args], {
     cwd: root,
     stdio: 'inherit',
     env: { ...process.env, NX_DAEMON: 'false' },
