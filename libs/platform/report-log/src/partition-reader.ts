@@ -22,11 +22,13 @@ export interface PartitionReaderSettings {
   readonly maximumBatch: number;
   /** Pause between two looks at an empty log: grows from the first to the second while it stays empty. */
   readonly idleMs: readonly [shortest: number, longest: number];
+  /** Pause after a failure: doubles from the first to the second, less up to a half by chance. */
+  readonly retryMs: readonly [first: number, longest: number];
   readonly onFailure: FailureListener;
 }
 
-const FIRST_RETRY_MS = 50;
-const LONGEST_RETRY_MS = 10_000;
+export const DEFAULT_IDLE_MS = [5, 250] as const;
+export const DEFAULT_RETRY_MS = [50, 10_000] as const;
 
 /** Feeds one partition to one consumer: in order, at least once, from the consumer's own position. */
 export class PartitionReader implements Subscription {
@@ -114,7 +116,8 @@ export class PartitionReader implements Subscription {
 
   private async recover(error: unknown, batch: LogBatch | undefined): Promise<void> {
     this.failures++;
-    const ceiling = Math.min(FIRST_RETRY_MS * 2 ** (this.failures - 1), LONGEST_RETRY_MS);
+    const [first, longest] = this.settings.retryMs;
+    const ceiling = Math.min(first * 2 ** (this.failures - 1), longest);
     const retryInMs = Math.round(ceiling * (0.5 + Math.random() / 2));
     const entries = batch?.entries;
     this.settings.onFailure({

@@ -15,6 +15,7 @@ export interface LogSettings {
   readonly maximumBatch?: number;
   readonly maximumWaiting?: number;
   readonly idleMs: readonly [number, number];
+  readonly retryMs: readonly [number, number];
 }
 
 /** One log, empty at first, and further handles on it as other processes would have. */
@@ -75,7 +76,12 @@ export function describeReportLog(adapter: string, create: () => Promise<LogUnde
     let subscriptions: Subscription[];
 
     const open = (settings: Partial<LogSettings> = {}): ReportLog => {
-      const log = underTest.open({ onFailure: (f) => failures.push(f), idleMs: [2, 10], ...settings });
+      const log = underTest.open({
+        onFailure: (f) => failures.push(f),
+        idleMs: [2, 10],
+        retryMs: [4, 100],
+        ...settings,
+      });
       opened.push(log);
       return log;
     };

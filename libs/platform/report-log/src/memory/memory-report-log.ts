@@ -1,5 +1,5 @@
 import { GroupCommit } from '../group-commit';
-import { type OpenPartition, PartitionReader } from '../partition-reader';
+import { DEFAULT_IDLE_MS, DEFAULT_RETRY_MS, type OpenPartition, PartitionReader } from '../partition-reader';
 import {
   type FailureListener,
   type LogConsumer,
@@ -19,6 +19,8 @@ export interface MemoryReportLogSettings {
   /** Records that may wait to be written; 50,000 unless given. */
   readonly maximumWaiting?: number;
   readonly idleMs?: readonly [shortest: number, longest: number];
+  /** Pause after a failed batch; [50, 10,000] unless given. */
+  readonly retryMs?: readonly [first: number, longest: number];
 }
 
 interface Partition {
@@ -70,7 +72,8 @@ export class MemoryReportLog implements ReportLog {
           partition: index,
           open: async () => openPartition(partition, consumer.name),
           maximumBatch: this.settings.maximumBatch ?? 2_000,
-          idleMs: this.settings.idleMs ?? [5, 250],
+          idleMs: this.settings.idleMs ?? DEFAULT_IDLE_MS,
+          retryMs: this.settings.retryMs ?? DEFAULT_RETRY_MS,
           onFailure: this.settings.onFailure,
         }),
     );

@@ -1,7 +1,7 @@
 import { type Pool, type PoolClient } from 'pg';
 
 import { GroupCommit } from '../group-commit';
-import { type OpenPartition, PartitionReader } from '../partition-reader';
+import { DEFAULT_IDLE_MS, DEFAULT_RETRY_MS, type OpenPartition, PartitionReader } from '../partition-reader';
 import {
   type FailureListener,
   type LogConsumer,
@@ -30,6 +30,8 @@ export interface PostgresReportLogSettings {
   readonly maximumWaitMs?: number;
   /** Pause between two looks at an empty log; [5, 250] unless given. Appends of this process end it at once. */
   readonly idleMs?: readonly [shortest: number, longest: number];
+  /** Pause after a failed batch; [50, 10,000] unless given. */
+  readonly retryMs?: readonly [first: number, longest: number];
 }
 
 const PARTITION = 0;
@@ -95,7 +97,8 @@ export class PostgresReportLog implements ReportLog {
       partition: PARTITION,
       open: () => this.open(consumer.name),
       maximumBatch: this.settings.maximumBatch ?? 2_000,
-      idleMs: this.settings.idleMs ?? [5, 250],
+      idleMs: this.settings.idleMs ?? DEFAULT_IDLE_MS,
+      retryMs: this.settings.retryMs ?? DEFAULT_RETRY_MS,
       onFailure: this.settings.onFailure,
     });
     this.readers.add(reader);

@@ -1,0 +1,92 @@
+import { encodeReport } from '@undertone/protocol';
+
+import { impossiblePayload, sampleReport, sampleTask } from '../../test/sample-task';
+import { ADMISSION_GRACE_MS, checkEntries } from './entry-check';
+
+const opensAt = new Date('2024-03-01T00:00:00Z');
+const closesAt = new Date('2024-04-01T00:00:00Z');
+const task = sampleTask('weather', { opensAt, closesAt });
+const during = new Date('2024-03-15T00:00:00Z');
+const report = sampleReport(task, 1);
+
+const check = (value: Uint8Array, appendedAt = during) =>
+  checkEntries([{ offset: 7n, value, appendedAt }], async (name) => (name === task.name ? task : undefined));
+
+const malformed = {
+  'no bytes': Buffer.alloc(0),
+  text: Buffer.from('hello'),
+  'a truncated report': encodeReport(report).slice(0, -3),
+  'a report with a byte too many': Buffer.concat([encodeReport(report), Buffer.from([0])]),
+};
+
+it('passes a report of an open task on, as it was sent', async () => {
+  const { storable, unstorable } = await check(encodeReport(report));
+  expect(unstorable).toEqual([]);
+  expect(storable).toHaveLength(1);
+  expect(storable[0]).toMatchObject({ offset: 7n, arrivedAt: during });
+  expect(encodeReport(storable[0].report)).toEqual(encodeReport(report));
+});
+
+it.each([
+  ...Object.entries(malformed).map(([what, value]) => [what, value, null, 'malformed'] as const),
+  ['an unknown task', encodeReport({ ...report, task: 'other' }), null, 'wrong-task'],
+  ['another artifact', encodeReport({ ...report, artifact: 'b'.repeat(64) }), 'weather', 'wrong-artifact'],
+  [
+    'an impossible payload',
+    encodeReport({ ...report, payload: impossiblePayload() }),
+    'weather',
+    'impossible-payload',
+  ],
+  [
+    'a short payload',
+    encodeReport({ ...report, payload: report.payload.slice(1) }),
+    'weather',
+    'impossible-payload',
+  ],
+] as const)('sets %s aside', async (_, value, taskName, reason) => {
+  const { storable, unstorable } = await check(value);
+  expect(storable).toEqual([]);
+  expect(unstorable).toEqual([{ offset: 7n, task: taskName, reason, detail: expect.any(String) }]);
+});
+
+it.each([
+  [new Date(opensAt.getTime() - ADMISSION_GRACE_MS - 1), 'wrong-task'],
+  [new Date(opensAt.getTime() - ADMISSION_GRACE_MS), undefined],
+  [new Date(closesAt.getTime() + ADMISSION_GRACE_MS - 1), undefined],
+  [new Date(closesAt.getTime() + ADMISSION_GRACE_MS), 'wrong-task'],
+])('of an entry that arrived at %p says %p', async (appendedAt, reason) => {
+  const { unstorable } = await check(encodeReport(report), appendedAt);
+  expect(unstorable[0]?.reason).toBe(reason);
+});
+
+it('keeps nothing of what a device sent in the detail', async () => {
+  const details = new Set<string>();
+  for (const payload of [impossiblePayload(), report.payload.slice(1), report.payload.slice(2)]) {
+    details.add((await check(encodeReport({ ...report, payload }))).unstorable[0].detail);
+  }
+  for (const value of Object.values(malformed)) details.add((await check(value)).unstorable[0].detail);
+  expect(details.size).toBe(2);
+});
+
+it('looks a task up once a batch', async () => {
+  let lookups = 0;
+  const entries = Array.from({ length: 20 }, (_, i) => ({
+    offset: BigInt(i),
+    value: encodeReport(sampleReport(task, i)),
+    appendedAt: during,
+  }));
+  await checkEntries(entries, async () => {
+    lookups++;
+    return task;
+  });
+  expect(lookups).toBe(1);
+});
+
+it('fails where tasks can’t be looked up: nothing is set aside for that', async () => {
+  const away = async (): Promise<never> => {
+    throw new Error('database is away');
+  };
+  await expect(
+    checkEntries([{ offset: 0n, value: encodeReport(report), appendedAt: during }], away),
+  ).rejects.toThrow('database is away');
+});

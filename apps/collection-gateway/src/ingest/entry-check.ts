@@ -1,0 +1,88 @@
+import { decodeReport, ProtocolError, type RejectionReason, type Report } from '@undertone/protocol';
+import { type LogEntry } from '@undertone/report-log';
+
+import { reportFault } from '../reports/report-check';
+import { type CollectionTask } from '../tasks/collection-task';
+
+/** A log entry that belongs in the table. */
+export interface StorableEntry {
+  readonly offset: bigint;
+  readonly arrivedAt: Date;
+  readonly report: Report;
+}
+
+/** A log entry that can never be stored. */
+export interface UnstorableEntry {
+  readonly offset: bigint;
+  /** Known tasks only. */
+  readonly task: string | null;
+  readonly reason: RejectionReason;
+  /** Names the rule; holds nothing that a device sent. */
+  readonly detail: string;
+}
+
+export interface CheckedEntries {
+  readonly storable: readonly StorableEntry[];
+  readonly unstorable: readonly UnstorableEntry[];
+}
+
+/**
+ * What is admitted just before a task closes may reach the log a little later: the longest time that an append may
+ * take, and the clocks of two machines apart. Before the opening likewise.
+ */
+export const ADMISSION_GRACE_MS = 60_000;
+
+const RULES: Record<RejectionReason, string> = {
+  malformed: 'the entry is not one report in the wire format',
+  'wrong-task': 'no such task took reports when the entry arrived',
+  'wrong-artifact': 'the task collects under another artifact',
+  'impossible-payload': 'the randomiser of the task can’t have made the payload',
+};
+
+/**
+ * Judges log entries once more: the gateway isn't the only one that can write to a log, and a task may have been
+ * closed. Throws only where a task can't be looked up.
+ */
+export async function checkEntries(
+  entries: readonly LogEntry[],
+  findTask: (name: string) => Promise<CollectionTask | undefined>,
+): Promise<CheckedEntries> {
+  const storable: StorableEntry[] = [];
+  const unstorable: UnstorableEntry[] = [];
+  const tasks = new Map<string, CollectionTask | undefined>();
+  for (const { offset, value, appendedAt } of entries) {
+    const refuse = (reason: RejectionReason, task: string | null): void => {
+      unstorable.push({ offset, task, reason, detail: RULES[reason] });
+    };
+    const report = readReport(value);
+    if (report === undefined) {
+      refuse('malformed', null);
+      continue;
+    }
+    if (!tasks.has(report.task)) tasks.set(report.task, await findTask(report.task));
+    const task = tasks.get(report.task);
+    if (task === undefined) {
+      refuse('wrong-task', null);
+      continue;
+    }
+    const reason = wasOpen(task, appendedAt) ? reportFault(report, task)?.reason : 'wrong-task';
+    if (reason === undefined) storable.push({ offset, arrivedAt: appendedAt, report });
+    else refuse(reason, task.name);
+  }
+  return { storable, unstorable };
+}
+
+function readReport(value: Uint8Array): Report | undefined {
+  try {
+    return decodeReport(value);
+  } catch (error) {
+    if (error instanceof ProtocolError) return undefined;
+    throw error;
+  }
+}
+
+function wasOpen({ opensAt, closesAt }: CollectionTask, at: Date): boolean {
+  const time = at.getTime();
+  if (time < opensAt.getTime() - ADMISSION_GRACE_MS) return false;
+  return closesAt === null || time < closesAt.getTime() + ADMISSION_GRACE_MS;
+}

@@ -1,0 +1,42 @@
+import { type BatchReceipt, decodeBatch, encodeReport, type Rejection } from '@undertone/protocol';
+import { type LogRecord } from '@undertone/report-log';
+
+import { type OutcomeTally } from '../counts/outcome-counts';
+import { type CollectionTask } from '../tasks/collection-task';
+import { reportFault } from './report-check';
+
+export interface AdmissionTargets {
+  /** Resolves when the records are durable. */
+  append(records: readonly LogRecord[]): Promise<void>;
+  /** Resolves when the tallies are durable. */
+  count(tallies: readonly OutcomeTally[]): Promise<void>;
+}
+
+/**
+ * Takes in one request body for an open task: every good report is in the log, and every bad one is counted, when
+ * the receipt is given.
+ *
+ * @throws ProtocolError where the body as a whole is no batch, ReportLogError where the log can't take it
+ */
+export async function admitReports(
+  task: CollectionTask,
+  body: Uint8Array,
+  contentType: string | undefined,
+  targets: AdmissionTargets,
+): Promise<BatchReceipt> {
+  const records: LogRecord[] = [];
+  const rejected: Rejection[] = [];
+  for (const { index, report, rejection } of decodeBatch(body, contentType)) {
+    if (rejection) {
+      rejected.push(rejection);
+      continue;
+    }
+    const fault = reportFault(report, task);
+    if (fault) rejected.push({ index, id: Buffer.from(report.id).toString('hex'), ...fault });
+    else records.push({ key: report.id, value: encodeReport(report) });
+  }
+  await targets.append(records);
+  // After the log: a body that the log could not take comes again, and its refusals must not count twice.
+  await targets.count(rejected.map(({ reason }) => ({ task: task.name, outcome: reason, count: 1 })));
+  return { accepted: records.length, rejected };
+}

@@ -1,0 +1,26 @@
+import { type Pool } from 'pg';
+
+import { type Tables } from './report-path';
+
+export async function emptyTables(pool: Pool): Promise<void> {
+  await pool.query(
+    `TRUNCATE reports, outcome_counts, ingest_positions, rejected_reports, report_log_entries, report_log_partitions`,
+  );
+}
+
+export async function readTables(pool: Pool): Promise<Tables> {
+  const reports = await pool.query<{ key: string; payload: string }>(
+    `SELECT task || '/' || encode(id, 'hex') AS key, encode(payload, 'hex') AS payload FROM reports`,
+  );
+  const counts = await pool.query<{ key: string; count: number }>(
+    `SELECT task || '/' || outcome AS key, sum(count)::int AS count FROM outcome_counts GROUP BY task, outcome`,
+  );
+  const rejected = await pool.query<{ reason: string }>(
+    `SELECT reason FROM rejected_reports ORDER BY reason COLLATE "C"`,
+  );
+  return {
+    reports: Object.fromEntries(reports.rows.map(({ key, payload }) => [key, payload])),
+    counts: Object.fromEntries(counts.rows.map(({ key, count }) => [key, count])),
+    rejected: rejected.rows.map(({ reason }) => reason),
+  };
+}
