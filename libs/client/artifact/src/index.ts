@@ -12,7 +12,7 @@ export { Encoder } from './encoder/encoder';
 export { FORMAT_VERSION } from './file/layout';
 export { openArtifact, type OpenOptions } from './file/open-artifact';
 export { sealArtifact } from './file/seal-artifact';
-export { generateSigningKey, type SigningKey } from './file/signature';
+export { generateSigningKey, signingKeyOf, type SigningKey } from './file/signature';
 export { InputError, type InputErrorCode } from './input-schema/input-error';
 export {
   decoderHeads,

@@ -9,3 +9,4 @@ export { JobRunner } from './job-runner';
 export type { Sql } from './sql';
 export type { TrainerContext } from './trainer';
 export { runTrainer } from './trainer';
+export { writeWhole } from './write-whole';

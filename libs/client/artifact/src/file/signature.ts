@@ -17,6 +17,12 @@ const DOMAIN = utf8ToBytes('undertone artifact signature 1\n');
 export function generateSigningKey(random: RandomSource): SigningKey {
   const secret = new Uint8Array(32);
   random.fill(secret);
+  return signingKeyOf(bytesToHex(secret));
+}
+
+/** The key pair of a secret key. @throws ArtifactError `invalid-key`; the message never shows the key. */
+export function signingKeyOf(secretKey: string): SigningKey {
+  const secret = keyBytes(secretKey, 'the signing key');
   return { secretKey: bytesToHex(secret), publicKey: bytesToHex(ed25519.getPublicKey(secret)) };
 }
 
