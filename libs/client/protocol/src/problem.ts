@@ -23,6 +23,7 @@ const KINDS = {
   'body-too-large': { status: 413, title: 'Body too large' },
   'batch-too-large': { status: 413, title: 'Batch too large' },
   'unsupported-media-type': { status: 415, title: 'Unsupported media type' },
+  'reports-rejected': { status: 422, title: 'All reports rejected' },
   'invalid-dataset': { status: 422, title: 'Invalid dataset' },
   'invalid-record': { status: 422, title: 'Invalid record' },
   'too-many-requests': { status: 429, title: 'Too many requests' },

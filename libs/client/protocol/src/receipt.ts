@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /**
  * Why a report can never be stored. Data, not an error: it is stored, counted by task and told to the sender.
- * - `wrong-task`: the report names another task than the URL.
+ * - `wrong-task`: the report names another task than the URL; in the log, none that took reports when it came.
  * - `wrong-artifact`: the task collects under another artifact.
  * - `impossible-payload`: the artifact's randomiser can't have made this payload.
  * - `malformed`: the report breaks the wire format.
@@ -22,14 +22,17 @@ export const Rejection = z.object({
 });
 export type Rejection = z.infer<typeof Rejection>;
 
-/** The answer to one body of reports, single or batch: `202` once the log has every accepted one durably. */
+/**
+ * The answer to one body of reports, single or batch: `202` once the log has every accepted one durably. Where none
+ * is accepted, the answer is the problem `reports-rejected`, with the receipt's fields as extension members.
+ */
 export const BatchReceipt = z.object({
   accepted: z.int().nonnegative(),
   rejected: z.array(Rejection),
 });
 export type BatchReceipt = z.infer<typeof BatchReceipt>;
 
-/** What became of a task's reports so far: `stored + repeated + Σ rejected + waiting` is what came in. */
+/** What became of a task's reports so far; once `waiting` is 0, every report acknowledged before is in a count. */
 export const CountsDocument = z.object({
   task: z.string(),
   /** Distinct reports in the table. */
@@ -38,7 +41,7 @@ export const CountsDocument = z.object({
   repeated: z.int().nonnegative(),
   /** Refused reports by reason; a reason that never occurred may be absent. */
   rejected: z.partialRecord(RejectionReason, z.int().nonnegative()),
-  /** Accepted into the log and not ingested yet. */
+  /** Accepted into the log and not ingested yet, of whatever task. */
   waiting: z.int().nonnegative(),
 });
 export type CountsDocument = z.infer<typeof CountsDocument>;

@@ -95,7 +95,12 @@ export class ScriptedGateway {
       response.write(text.slice(0, 5), () => response.destroy());
       return;
     }
-    response.writeHead(202, { 'content-type': 'application/json' }).end(text);
+    if (answer.accepted > 0)
+      return void response.writeHead(202, { 'content-type': 'application/json' }).end(text);
+    const problem = problemDocument('reports-rejected', { detail: 'all were refused' });
+    response
+      .writeHead(problem.status, { 'content-type': 'application/problem+json' })
+      .end(JSON.stringify({ ...problem, ...answer }));
   }
 
   #take(body: Uint8Array, contentType: string | undefined): BatchReceipt | Extract<Move, object> {

@@ -167,6 +167,16 @@ describe('a flush', () => {
     await expectSameBytes();
   });
 
+  it('settles a batch of which every report is refused', async () => {
+    const undertone = await withReports(2);
+    for (const record of ['record 0', 'record 1']) {
+      const { id } = (await outbox.find(record, task.artifact))!;
+      gateway.faults.set(id, { reason: 'impossible-payload', detail: 'payload: too long' });
+    }
+    expect(await undertone.flush()).toEqual({ acknowledged: 0, rejected: 2, waiting: 0 });
+    expect(gateway.batchSizes).toEqual([2]);
+  });
+
   it('marks the reports of a task that has closed meanwhile', async () => {
     gateway.moves.push({ status: 410, problem: 'closed-task' });
     const undertone = await withReports(3);

@@ -135,7 +135,8 @@ export class Uploader {
 
   #verdict(answer: GatewayAnswer, batch: OutboxEntry[]): Verdict {
     const { status, problem } = answer;
-    if (status >= 200 && status < 300) return { kind: 'settled', receipt: readReceipt(answer, batch) };
+    if ((status >= 200 && status < 300) || problem?.kind === 'reports-rejected')
+      return { kind: 'settled', receipt: readReceipt(answer, batch) };
     const isOfTheBody = problem ? OF_THE_BODY.includes(problem.kind) : status === TOO_LARGE;
     if (isOfTheBody && batch.length > 1) return { kind: 'split' };
     // Only the gateway's own word settles a report: what a proxy in between says may be otherwise tomorrow.
