@@ -1,6 +1,7 @@
 export type { Job, JobFailure, JobProgress, JobStatus } from './job';
+export { JobDocument, jobDocument } from './job-document';
 export { FinishedJobError, JobConfigurationError, JobError, UnknownJobError } from './job-errors';
-export type { JobEvent } from './job-events';
+export { type JobEvent, jobLogLine, type JobLogLine } from './job-events';
 export type { JobCompletion, JobContext, JobHandler } from './job-handlers';
 export { handlersByKind } from './job-handlers';
 export type { JobTable } from './job-rows';

@@ -1,0 +1,1 @@
+export { MechanismTrainingModule, type MechanismTrainingOptions } from './mechanism-training.module';

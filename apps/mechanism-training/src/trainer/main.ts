@@ -1,0 +1,4 @@
+import { runTrainer } from '@undertone/jobs';
+import { trainMechanism } from './train-mechanism';
+
+runTrainer(trainMechanism);
