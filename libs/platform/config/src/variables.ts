@@ -91,7 +91,7 @@ export const VARIABLES = {
   jobLeaseMs: variable(wholeNumber({ from: 1_000, to: HOUR_MS }), {
     name: 'UNDERTONE_JOB_LEASE_MS',
     about: 'How long a job may be silent before another process takes it over.',
-    defaultText: '30000',
+    defaultText: '10000',
   }),
   jobAttempts: variable(wholeNumber({ from: 1, to: 100 }), {
     name: 'UNDERTONE_JOB_ATTEMPTS',
