@@ -35,3 +35,14 @@ export function taskDocument(task: CollectionTask, now: number): TaskDocument {
     status: taskStatusAt(dates, now),
   };
 }
+
+const LONGEST_CACHING_S = 60;
+
+/** How long the document stays true for certain, in whole seconds, at most a minute: a task may be closed early. */
+export function secondsUntilChange({ opensAt, closesAt }: CollectionTask, now: number): number {
+  const changes = [opensAt, closesAt].flatMap((at) =>
+    at !== null && at.getTime() > now ? [at.getTime()] : [],
+  );
+  const seconds = Math.floor((Math.min(...changes) - now) / 1000);
+  return Math.min(seconds, LONGEST_CACHING_S);
+}

@@ -1,0 +1,2 @@
+export { CollectionGatewayModule, type CollectionGatewayOptions } from './collection-gateway.module';
+export { gatewayProblem } from './gateway-problem';

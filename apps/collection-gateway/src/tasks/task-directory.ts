@@ -1,0 +1,48 @@
+import { TaskName } from '@undertone/protocol';
+import { type Store } from '@undertone/store';
+import { LRUCache } from 'lru-cache';
+
+import { type ArtifactShelf } from '../artifacts/artifact-shelf';
+import { type CollectionTask } from './collection-task';
+
+/**
+ * How long a task is taken as it was read. Another process may close it meanwhile; what is still accepted then is
+ * within the ingest's grace.
+ */
+const FRESH_MS = 1_000;
+const MAXIMUM_TASKS = 1_000;
+
+/** Tasks by name, with what their artifacts say; read again every second while they are asked for. */
+export class TaskDirectory {
+  private readonly tasks: LRUCache<string, CollectionTask>;
+
+  constructor(
+    private readonly rows: Pick<Store['tasks'], 'find'>,
+    private readonly artifacts: ArtifactShelf,
+  ) {
+    this.tasks = new LRUCache({
+      max: MAXIMUM_TASKS,
+      ttl: FRESH_MS,
+      fetchMethod: (name) => this.load(name),
+    });
+  }
+
+  /** Never remembers that there is no such task: it may be made the next moment. */
+  async find(name: string): Promise<CollectionTask | undefined> {
+    return this.tasks.get(name) ?? (TaskName.safeParse(name).success ? this.tasks.fetch(name) : undefined);
+  }
+
+  /** For a task that has just changed. */
+  forget(name: string): void {
+    this.tasks.delete(name);
+  }
+
+  private async load(name: string): Promise<CollectionTask | undefined> {
+    const row = await this.rows.find(name);
+    if (row === undefined) return undefined;
+    const artifact = await this.artifacts.find(row.artifact);
+    if (artifact === undefined) throw new Error(`task ${name} has no artifact ${row.artifact}`);
+    const { signer, epsilon, randomiser } = artifact;
+    return { ...row, signer, epsilon, randomiser };
+  }
+}
