@@ -63,11 +63,23 @@ export default [
                 'room:observability',
                 'room:config',
                 'room:protocol',
+                'room:store',
               ],
             },
             { sourceTag: 'room:store', onlyDependOnLibsWithTags: ['room:store'] },
             { sourceTag: 'room:report-log', onlyDependOnLibsWithTags: ['room:report-log', 'room:store'] },
             { sourceTag: 'room:jobs', onlyDependOnLibsWithTags: ['room:jobs', 'room:store'] },
+            {
+              sourceTag: 'room:job-service',
+              onlyDependOnLibsWithTags: [
+                'room:job-service',
+                'room:jobs',
+                'room:service',
+                'room:observability',
+                'room:config',
+                'room:store',
+              ],
+            },
           ],
         },
       ],
@@ -79,7 +91,7 @@ export default [
   },
   {
     // Nest reads constructor parameter types at run time, so they can't be type-only imports.
-    files: ['apps/**/*.ts', 'libs/platform/observability/**/*.ts'],
+    files: ['apps/**/*.ts', 'libs/platform/observability/**/*.ts', 'libs/platform/job-service/**/*.ts'],
     rules: { '@typescript-eslint/consistent-type-imports': 'off' },
   },
   {

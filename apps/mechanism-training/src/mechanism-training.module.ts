@@ -1,11 +1,10 @@
 import path from 'node:path';
 import { type DynamicModule, Module } from '@nestjs/common';
+import { type SigningKey } from '@undertone/artifact';
 import { type MechanismTrainingConfig } from '@undertone/config';
-import { JobRunner } from '@undertone/jobs';
+import { jobProviders } from '@undertone/job-service';
 import { type Store } from '@undertone/store';
 import { FIT_MECHANISM, FitMechanism } from './jobs/fit-mechanism';
-import { JobLifecycle } from './jobs/job-lifecycle';
-import { JobObserver } from './jobs/job-observer';
 import { MechanismJobsController } from './jobs/mechanism-jobs.controller';
 import { MechanismsController } from './mechanisms/mechanisms.controller';
 import { PublishedMechanisms } from './mechanisms/published-mechanisms';
@@ -36,25 +35,18 @@ export class MechanismTrainingModule {
           useFactory: () => signingKey({ home: config.home, secretKey: config.signingKey }),
         },
         { provide: PublishedMechanisms, useFactory: () => new PublishedMechanisms(store.mechanisms) },
-        JobObserver,
         {
-          provide: JobRunner,
-          inject: [SIGNING_KEY, JobObserver],
-          useFactory: (key: Awaited<ReturnType<typeof signingKey>>, observer: JobObserver) =>
-            new JobRunner({
-              pool: store.pool,
-              table: 'mechanism_jobs',
-              kinds: [FIT_MECHANISM],
-              handlers: [new FitMechanism({ store, key, ...config, script: trainerScript })],
-              home: config.home,
-              leaseMs: config.jobLeaseMs,
-              trainers: config.trainers,
-              maximumAttempts: config.jobAttempts,
-              stopGraceMs: config.shutdownTimeoutMs / 2,
-              onEvent: (event) => observer.observe(event),
-            }),
+          provide: FitMechanism,
+          inject: [SIGNING_KEY],
+          useFactory: (key: SigningKey) => new FitMechanism({ store, key, ...config, script: trainerScript }),
         },
-        JobLifecycle,
+        ...jobProviders({
+          store,
+          config,
+          table: 'mechanism_jobs',
+          kinds: [FIT_MECHANISM],
+          handlers: [FitMechanism],
+        }),
       ],
     };
   }
