@@ -28,13 +28,21 @@ export class GraphBuilder {
     return this.add(name, 'Placeholder', [], { dtype: this.type(dtype), shape: this.shape(shape) });
   }
 
-  constant(name: string, dtype: number, shape: readonly number[], bytes: Uint8Array): string {
+  /** A constant, available once the nodes in `after` have run. */
+  constant(
+    name: string,
+    dtype: number,
+    shape: readonly number[],
+    bytes: Uint8Array,
+    after: readonly string[] = [],
+  ): string {
     const tensor = new this.messages.Tensor();
     tensor.setDtype(dtype);
     tensor.setTensorShape(this.shapeMessage(shape));
     tensor.setTensorContent(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64'));
     const value = this.value((attribute) => attribute.setTensor(tensor));
-    return this.add(name, 'Const', [], { dtype: this.type(dtype), value });
+    const waits = after.map((node) => `^${node}`);
+    return this.add(name, 'Const', waits, { dtype: this.type(dtype), value });
   }
 
   /** A variable that lives in the session: set by running `assigned/name`, read as `read/name`. */
@@ -47,8 +55,11 @@ export class GraphBuilder {
       shape: this.shape(shape),
     });
     const initial = this.placeholder(`initial/${name}`, dtype, shape);
-    const assign = this.add(`assign/${name}`, 'AssignVariableOp', [handle, initial], { dtype: type });
-    this.add(`assigned/${name}`, 'Identity', [initial, `^${assign}`], { T: type });
+    // A fed tensor may lie in JavaScript's memory. A variable that kept it would hand it back on a thread of
+    // TensorFlow's, where no JavaScript object may be touched, so the variable gets a copy of its own.
+    const copy = this.add(`copy/${name}`, 'DeepCopy', [initial], { T: type });
+    const assign = this.add(`assign/${name}`, 'AssignVariableOp', [handle, copy], { dtype: type });
+    this.constant(`assigned/${name}`, this.binding.TF_INT32, [], new Uint8Array(4), [assign]);
     return { handle, value: this.add(`read/${name}`, 'ReadVariableOp', [handle], { dtype: type }) };
   }
 

@@ -76,7 +76,7 @@ export function saveCheckpoint(file: string, checkpoint: Checkpoint): void {
     renameSync(unfinished, file);
     syncFolder(path.dirname(file));
   } catch (error) {
-    rmSync(unfinished, { force: true });
+    rmSync(unfinished, { recursive: true, force: true });
     throw new CheckpointError(
       'unusable-path',
       `the checkpoint ${file} can't be written: ${messageOf(error)}`,
