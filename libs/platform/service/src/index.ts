@@ -1,0 +1,8 @@
+export { HostedService, type HostedServiceSettings, runService } from './hosting/hosted-service';
+export { RawBody } from './http/body-parsers';
+export { CORRELATION_HEADER } from './http/correlation-id';
+export { ServiceError, type ServiceErrorCode } from './lifecycle/service-error';
+export { type ShutdownSettings, type Stopped, stopOnSignal, type StopSignal } from './lifecycle/shutdown';
+export { Problem, type ProblemMapping, type ProblemOptions } from './problems/problem';
+export { invalidRequest, RequestValidationPipe } from './problems/validation';
+export { createServiceApp, type ServiceApp, type ServiceSettings } from './service-app';
