@@ -76,7 +76,7 @@ export function saveCheckpoint(file: string, checkpoint: Checkpoint): void {
     renameSync(unfinished, file);
     syncFolder(path.dirname(file));
   } catch (error) {
-    rmSync(unfinished, { recursive: true, force: true });
+    discard(unfinished);
     throw new CheckpointError(
       'unusable-path',
       `the checkpoint ${file} can't be written: ${messageOf(error)}`,
@@ -127,6 +127,14 @@ function read(file: string): Buffer | undefined {
     throw new CheckpointError('unusable-path', `the checkpoint ${file} can't be read: ${messageOf(error)}`, {
       cause: error,
     });
+  }
+}
+
+function discard(unfinished: string): void {
+  try {
+    rmSync(unfinished, { force: true });
+  } catch {
+    // What stopped the writing stops this as well, and is what the caller should hear.
   }
 }
 
