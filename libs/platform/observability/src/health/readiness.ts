@@ -1,0 +1,28 @@
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+
+/** What a service needs to answer requests; modules add their own checks as they start. */
+@Injectable()
+export class Readiness implements BeforeApplicationShutdown {
+  private readonly checks = new Map<string, () => Promise<void>>();
+  private stopping = false;
+
+  /** @param check resolves when all is well, and rejects with what is wrong */
+  add(name: string, check: () => Promise<void>): void {
+    if (this.checks.has(name)) throw new Error(`there is a readiness check named "${name}" already`);
+    this.checks.set(name, check);
+  }
+
+  all(): [name: string, check: () => Promise<void>][] {
+    const stopped = (): Promise<void> => Promise.reject(new Error('the service is stopping'));
+    return this.stopping ? [['service', stopped]] : [...this.checks];
+  }
+
+  /** From now on the service says that it takes no more requests. */
+  stop(): void {
+    this.stopping = true;
+  }
+
+  beforeApplicationShutdown(): void {
+    this.stop();
+  }
+}
