@@ -9,13 +9,15 @@ const moduleNameMapper = Object.fromEntries(
 );
 
 // Published as ES modules only; Jest runs CommonJS.
-const esModules = ['cbor2', '@cto\\.af', 'ml-[^/]+', 'is-any-array', '@noble'].join('|');
+const esModules = ['cbor2', '@cto\\.af', 'ml-[^/]+', 'is-any-array', '@noble', 'content-disposition'].join(
+  '|',
+);
 
 const shared = {
   testEnvironment: 'node',
   moduleNameMapper,
   transform: { '^.+\\.(ts|js)$': ['@swc/jest', { ...swc, swcrc: false }] },
-  transformIgnorePatterns: [`/node_modules/(?!(${esModules})/)`, '/dist/'],
+  transformIgnorePatterns: [`/node_modules/(?!(${esModules})/)`, '<rootDir>/(apps|libs)/.+/dist/'],
   modulePathIgnorePatterns: ['/dist/', '<rootDir>/.undertone', '<rootDir>/out', '<rootDir>/.cache'],
 };
 
