@@ -2,7 +2,7 @@ import path from 'node:path';
 import { type JobHandler } from '../src/job-handlers';
 import { type CountRequest, type CountResult } from './counting-trainer';
 
-export const typescript = ['--require', path.join(__dirname, 'typescript.cjs')];
+export const typescript = ['--require', path.resolve(__dirname, '../../../../tools/typescript.cjs')];
 
 /** Serves the kind "count" with the trainer beside this file. */
 export function countingHandler(

@@ -4,7 +4,7 @@ const Module = require('node:module');
 const path = require('node:path');
 const { transformSync } = require('@swc/core');
 
-const root = path.resolve(__dirname, '../../../..');
+const root = path.resolve(__dirname, '..');
 const options = JSON.parse(readFileSync(path.join(root, '.swcrc'), 'utf8'));
 const { paths } = JSON.parse(readFileSync(path.join(root, 'tsconfig.base.json'), 'utf8')).compilerOptions;
 
