@@ -78,22 +78,44 @@ export function writeBatch(encoded: readonly Uint8Array[]): Uint8Array {
   return writer.bytes;
 }
 
+type Fields = Record<keyof Report, unknown>;
+
 /**
  * The fields of a report in the bytes that {@link writeReport} writes; undefined for any other bytes, which may
  * still be a report in another form. Values are as found: not validated.
  */
-export function readCanonicalReport(bytes: Uint8Array): Record<keyof Report, unknown> | undefined {
+export function readCanonicalReport(bytes: Uint8Array): Fields | undefined {
   const scanner = new Scanner(bytes);
+  const fields = scanReport(scanner);
+  return scanner.atEnd ? fields : undefined;
+}
+
+/** The same for a whole body: one report, or what {@link writeBatch} writes, of 1 to `maximumBatch` reports. */
+export function readCanonicalBody(bytes: Uint8Array, maximumBatch: number): Fields[] | undefined {
+  const scanner = new Scanner(bytes);
+  const isBatch = scanner.take(BATCH_START);
+  const count = isBatch ? scanner.length(ARRAY) : 1;
+  if (count === undefined || count < 1 || count > maximumBatch) return undefined;
+  const reports: Fields[] = [];
+  for (let i = 0; i < count; i++) {
+    const fields = scanReport(scanner);
+    if (!fields) return undefined;
+    reports.push(fields);
+  }
+  return scanner.atEnd ? reports : undefined;
+}
+
+function scanReport(scanner: Scanner): Fields | undefined {
   if (!scanner.take(MAP_OF_4)) return undefined;
   const id = scanner.take(FIELD.id) && scanner.string(BYTES);
   const task = scanner.take(FIELD.task) && scanner.ascii();
   const payload = scanner.take(FIELD.payload) && scanner.string(BYTES);
   const artifact = scanner.take(FIELD.artifact) && scanner.ascii();
-  if (!id || !task || !payload || !artifact || !scanner.atEnd) return undefined;
-  return { id, task, payload, artifact };
+  return id && task && payload && artifact ? { id, task, payload, artifact } : undefined;
 }
 
 const MAP_OF_4 = Uint8Array.of((MAP << 5) | 4);
+const BATCH_START = Uint8Array.of((MAP << 5) | 1, ...REPORTS);
 const LONGEST_TEXT = 64;
 
 class Scanner {
@@ -112,16 +134,24 @@ class Scanner {
     return true;
   }
 
-  /** Content of a string below 65,536 bytes whose length is in shortest form, as a view; undefined for anything else. */
-  string(major: number): Uint8Array | undefined {
-    const [first, second, third] = this.bytes.subarray(this.#at, this.#at + 3);
+  /** A head of this major type whose length is below 65,536 and in shortest form; undefined for anything else. */
+  length(major: number): number | undefined {
+    const first = this.bytes[this.#at];
     if (first >> 5 !== major) return undefined;
     const info = first & 31;
+    const [second, third] = [this.bytes[this.#at + 1], this.bytes[this.#at + 2]];
     const length = info < 24 ? info : info === 24 ? second : info === 25 ? (second << 8) | third : NaN;
-    const start = this.#at + headSize(length);
-    this.#at = start + length;
-    const isShortest = headSize(length) === (info < 24 ? 1 : info - 22);
-    return isShortest && this.#at <= this.bytes.length ? this.bytes.subarray(start, this.#at) : undefined;
+    const size = headSize(length);
+    if (size !== (info < 24 ? 1 : info - 22)) return undefined;
+    this.#at += size;
+    return length;
+  }
+
+  /** Content of a string with such a head, as a view. */
+  string(major: number): Uint8Array | undefined {
+    const length = this.length(major);
+    if (length === undefined || this.#at + length > this.bytes.length) return undefined;
+    return this.bytes.subarray(this.#at, (this.#at += length));
   }
 
   ascii(): string | undefined {

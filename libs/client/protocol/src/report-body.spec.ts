@@ -13,6 +13,7 @@ import {
   type Report,
   reportOutcomes,
 } from './index';
+import { readGeneralBody } from './report-body';
 
 const CBOR = MEDIA_TYPES.cbor;
 const JSON_TYPE = MEDIA_TYPES.json;
@@ -120,6 +121,27 @@ describe('round trips', () => {
       }),
       { numRuns: 500 },
     );
+  });
+
+  it('reads a body alike on the straight path and on the general one, whichever byte is changed', () => {
+    const outcome = (work: () => unknown) => {
+      try {
+        return work();
+      } catch (error) {
+        return (error as ProtocolError).message;
+      }
+    };
+    const body = encodeReports([report(), report({ task: 'other', payload: new Uint8Array(30).fill(3) })]);
+    expect(decodeBatch(body, CBOR)).toEqual(readGeneralBody(body));
+    for (let at = 0; at < body.length; at++) {
+      for (const change of [1, 0x20, 0x80, 0xff]) {
+        const changed = body.slice();
+        changed[at] ^= change;
+        expect(outcome(() => decodeBatch(changed, CBOR))).toEqual(outcome(() => readGeneralBody(changed)));
+      }
+      const cut = body.subarray(0, at);
+      expect(outcome(() => decodeBatch(cut, CBOR))).toEqual(outcome(() => readGeneralBody(cut)));
+    }
   });
 
   it('reads fields in any order', () => {
