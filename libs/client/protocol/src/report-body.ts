@@ -1,11 +1,6 @@
 import { z } from 'zod';
 import { CborReader, type CborItem } from './cbor-reader';
-import {
-  readCanonicalBody,
-  readCanonicalReport,
-  writeBatch,
-  writeReport,
-} from './canonical-report';
+import { readCanonicalBody, readCanonicalReport, writeBatch, writeReport } from './canonical-report';
 import { LIMITS, REPORT_ID_BYTES } from './limits';
 import { MEDIA_TYPES, type ReportMediaType, reportMediaType } from './media-type';
 import { ProtocolError } from './protocol-error';
