@@ -64,7 +64,13 @@ export interface StepState {
   secondMoments: Float32Array;
 }
 
-/** A compiled step with its parameters and its optimiser's state; make it with `compileStep`. */
+/**
+ * A compiled step with its parameters and its optimiser's state; make it with `compileStep`.
+ *
+ * Equal states and feeds give equal bytes on one machine, on every backend: native TensorFlow's products and sums do not
+ * depend on which of its threads was faster (200 steps of the V-RLM, five processes on two cores and one on a single
+ * core: one and the same hash of the weights). Another processor, library or number of cores may round otherwise.
+ */
 export interface TrainingStep {
   /** How it runs: as one recorded graph, or operation by operation. */
   readonly mode: 'recorded' | 'eager';
