@@ -14,20 +14,20 @@ jest.setTimeout(120_000);
 const PROGRAM = path.join(__dirname, '..', 'dist', 'main.js');
 
 interface LogLine {
-  message?: string;
-  msg?: string;
   job?: string;
   pid?: number;
 }
 
 /** The service as it is deployed: a process of its own. */
 class Service {
-  readonly lines: LogLine[] = [];
+  url: string | undefined;
+  private readonly log: LogLine[] = [];
 
   private constructor(private readonly child: ChildProcess) {
-    createInterface({ input: child.stdout! }).on('line', (line) =>
-      this.lines.push(JSON.parse(line) as LogLine),
-    );
+    createInterface({ input: child.stdout! }).on('line', (line) => {
+      if (line.startsWith('{')) this.log.push(JSON.parse(line) as LogLine);
+      else this.url = / answers at (\S+)/.exec(line)?.[1] ?? this.url;
+    });
   }
 
   static async start(environment: Record<string, string>): Promise<Service> {
@@ -40,13 +40,9 @@ class Service {
     return service;
   }
 
-  get url(): string | undefined {
-    return this.lines.map(({ msg }) => /answering at (\S+)/.exec(msg ?? '')?.[1]).find(Boolean);
-  }
-
   /** Process ids of the job's trainers so far. */
   trainers(job: string): number[] {
-    return this.lines.flatMap((line) => (line.job === job && line.pid !== undefined ? [line.pid] : []));
+    return this.log.flatMap((line) => (line.job === job && line.pid !== undefined ? [line.pid] : []));
   }
 
   async call<T>(method: 'GET' | 'POST', where: string, body?: unknown): Promise<{ status: number; body: T }> {

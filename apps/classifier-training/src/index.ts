@@ -1,0 +1,1 @@
+export { ClassifierTrainingModule, type ClassifierTrainingOptions } from './classifier-training.module';

@@ -1,0 +1,4 @@
+import { runTrainer } from '@undertone/jobs';
+import { trainClassifier } from './train-classifier';
+
+runTrainer(trainClassifier);
