@@ -117,6 +117,8 @@ function scanReport(scanner: Scanner): Fields | undefined {
 const MAP_OF_4 = Uint8Array.of((MAP << 5) | 4);
 const BATCH_START = Uint8Array.of((MAP << 5) | 1, ...REPORTS);
 const LONGEST_TEXT = 64;
+const DECODER = new TextDecoder();
+const REPLACED = '\ufffd';
 
 class Scanner {
   #at = 0;
@@ -157,6 +159,8 @@ class Scanner {
   ascii(): string | undefined {
     const content = this.string(TEXT);
     if (!content || content.length > LONGEST_TEXT) return undefined;
-    return content.every((byte) => byte < 0x80) ? String.fromCharCode(...content) : undefined;
+    const text = DECODER.decode(content);
+    // One character a byte is ASCII, or a byte that is no text and was replaced.
+    return text.length === content.length && !text.includes(REPLACED) ? text : undefined;
   }
 }
