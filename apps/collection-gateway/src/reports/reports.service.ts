@@ -6,7 +6,7 @@ import { Problem } from '@undertone/service';
 import { type Pool } from 'pg';
 
 import { addOutcomes, type OutcomeTally, SHARDS } from '../counts/outcome-counts';
-import { type CollectionTask, taskDocument } from '../tasks/collection-task';
+import { type CollectionTask } from '../tasks/collection-task';
 import { type TasksService } from '../tasks/tasks.service';
 import { admitReports } from './report-admission';
 
@@ -69,10 +69,14 @@ export class ReportsService implements OnApplicationShutdown {
   }
 }
 
-function requireOpen(task: CollectionTask): void {
-  const { status, opensAt, closesAt } = taskDocument(task, Date.now());
-  if (status === 'closed') throw new Problem('closed-task', `task ${task.name} closed at ${closesAt}`);
-  if (status === 'scheduled') throw new Problem('scheduled-task', `task ${task.name} opens at ${opensAt}`);
+function requireOpen({ name, opensAt, closesAt }: CollectionTask): void {
+  const now = Date.now();
+  if (now < opensAt.getTime()) {
+    throw new Problem('scheduled-task', `task ${name} opens at ${opensAt.toISOString()}`);
+  }
+  if (closesAt !== null && now >= closesAt.getTime()) {
+    throw new Problem('closed-task', `task ${name} closed at ${closesAt.toISOString()}`);
+  }
 }
 
 function requirePlain(encoding: string | undefined): void {
