@@ -19,6 +19,8 @@ export interface FleetOptions {
   resend: number;
   /** How many devices' reports are kept to be shown. */
   remember: number;
+  /** Told how many devices have had their answer. */
+  onReport?: (done: number) => void;
   terminal: Terminal;
   signal: AbortSignal;
 }
@@ -64,10 +66,12 @@ export async function simulateDevices(options: FleetOptions): Promise<FleetOutco
   const device = async (row: number): Promise<void> => {
     const recordKey = `device-${data.sourceRow(row)}`;
     const outcome = await sdk.submit(data.raw(row), data.labels[data.label(row)], { recordKey });
-    if (outcome.failure) throw outcome.failure;
+    // A report that found no gateway waits in the outbox for the round below.
+    if (outcome.state === 'waiting') return;
     tally[outcome.state === 'rejected' ? 'rejected' : 'accepted'] += 1;
     if (row < options.remember) remembered.push({ row, report: outcome.report });
     progress.update(tally.accepted + tally.rejected);
+    options.onReport?.(tally.accepted + tally.rejected);
   };
   const again = async (row: number): Promise<void> => {
     const recordKey = `device-${data.sourceRow(row)}`;
@@ -87,6 +91,7 @@ export async function simulateDevices(options: FleetOptions): Promise<FleetOutco
 
   try {
     await forEachConcurrently(data.rows, options.concurrency ?? CONCURRENCY, device, signal);
+    await sendWaiting(sdk, tally, signal);
     await forEachConcurrently(
       Math.min(options.resend, data.rows),
       options.concurrency ?? CONCURRENCY,
@@ -104,6 +109,23 @@ export async function simulateDevices(options: FleetOptions): Promise<FleetOutco
     data,
     remembered: remembered.sort((a, b) => a.row - b.row),
   };
+}
+
+const LAST_ROUNDS = 5;
+
+/** Sends what still waits in the outbox. @throws {UndertoneError} the last failure, when the gateway stays away. */
+async function sendWaiting(
+  sdk: Undertone,
+  tally: { accepted: number; rejected: number },
+  signal: AbortSignal,
+): Promise<void> {
+  for (let round = 1; ; round++) {
+    const { acknowledged, rejected, waiting, failure } = await sdk.flush({ signal });
+    tally.accepted += acknowledged;
+    tally.rejected += rejected;
+    if (waiting === 0) return;
+    if (round === LAST_ROUNDS) throw failure ?? new Error(`${waiting} reports found no answer`);
+  }
 }
 
 /** Calls work(0) … work(count − 1), `width` at a time; the first failure or an abort ends it. */

@@ -7,6 +7,8 @@ const STOP_MS = 30_000;
 
 export interface PlatformProcessOptions {
   home: string;
+  /** A free one where left out. */
+  port?: number;
   environment: NodeJS.ProcessEnv;
   /** Gets what the platform logs, line by line. */
   onLog?: (line: string) => void;
@@ -22,8 +24,13 @@ export class PlatformProcess {
   ) {}
 
   /** Resolves once the platform answers. @throws {Error} with what the platform said, when it ends before that. */
-  static async start({ home, environment, onLog }: PlatformProcessOptions): Promise<PlatformProcess> {
-    const child = spawn(process.execPath, [PROGRAM, 'up', '--port', '0', '--home', home, '--json'], {
+  static async start({
+    home,
+    port = 0,
+    environment,
+    onLog,
+  }: PlatformProcessOptions): Promise<PlatformProcess> {
+    const child = spawn(process.execPath, [PROGRAM, 'up', '--port', String(port), '--home', home, '--json'], {
       // Its own process group: Ctrl-C reaches this process only, which then stops the platform in order.
       detached: process.platform !== 'win32',
       stdio: ['ignore', 'pipe', 'pipe'],
