@@ -197,5 +197,8 @@ describe('a classifier job', () => {
     process.kill(log.find((line) => line.job === id && line.pid !== undefined)!.pid!, 'SIGKILL');
     const job = await end(`/v1/classifiers/jobs/${id}`);
     expect(job).toMatchObject({ status: 'succeeded', attempt: 2, result: { classifier: fitted.id } });
+    expect(await (await fetch(`${app.url}/metrics`)).text()).toContain(
+      'undertone_job_events_total{kind="fit-classifier",event="retried"} 1',
+    );
   });
 });

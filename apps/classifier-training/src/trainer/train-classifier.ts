@@ -2,12 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Artifact, openArtifact } from '@undertone/artifact';
-import {
-  type Classifier,
-  DEFAULT_FIT_SETTINGS,
-  fitMarginalised,
-  fitSettings,
-} from '@undertone/classification';
+import { type Classifier, fitMarginalised, fitSettings } from '@undertone/classification';
 import { initialiseBackend } from '@undertone/engine';
 import { type TrainerContext, writeWhole } from '@undertone/jobs';
 import { deserialisePrior, type Plain, type Prior } from '@undertone/representation';
@@ -34,7 +29,7 @@ export async function trainClassifier(
   const prior = deserialisePrior(priorFile);
   const payloadFile = read(files.payloads);
   const payloads = payloadsOf(payloadFile, artifact.randomiser.payloadBytes);
-  const settings = fitSettings({ ...DEFAULT_FIT_SETTINGS, ...request.settings });
+  const settings = fitSettings(request.settings);
   const lineage: Record<string, Plain> = {
     name: request.name,
     task: request.task,

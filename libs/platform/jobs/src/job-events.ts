@@ -8,7 +8,8 @@ export type JobEvent =
   | { type: 'released'; job: Job }
   /** Another process has taken it over, or will. */
   | { type: 'lost'; job: Job }
-  | { type: 'retried' | 'failed'; job: Job; failure: JobFailure }
+  /** `lastLines`: what its trainer wrote at the end. */
+  | { type: 'retried' | 'failed'; job: Job; failure: JobFailure; lastLines: readonly string[] }
   /** A line that the trainer wrote. */
   | { type: 'output'; job: Job; line: string }
   /** The queue or the database failed for a moment; it is tried again. */
@@ -51,7 +52,7 @@ export function jobLogLine(event: JobEvent): JobLogLine {
       return {
         level,
         message: `job ${id} ${event.type}: ${event.failure.message}`,
-        fields: { ...fields, code: event.failure.code },
+        fields: { ...fields, code: event.failure.code, lastLines: event.lastLines },
       };
     default:
       return { level, message: `job ${id} ${event.type}`, fields };

@@ -146,13 +146,13 @@ export class JobExecution {
       });
     }
     await this.putBack((within) => within.requeue(job.id, holder, failure), 'retry');
-    onEvent({ type: 'retried', job, failure });
+    onEvent({ type: 'retried', job, failure, lastLines: this.trainer?.lastLines ?? [] });
   }
 
   private async fail(failure: JobFailure): Promise<void> {
     const { rows, job, holder, onEvent } = this.options;
     await rows.fail(job.id, holder, failure);
-    onEvent({ type: 'failed', job, failure });
+    onEvent({ type: 'failed', job, failure, lastLines: this.trainer?.lastLines ?? [] });
   }
 
   private async putBack(change: (rows: JobRows) => Promise<boolean>, delay: 'none' | 'retry'): Promise<void> {

@@ -53,6 +53,8 @@ describe('JobRunner', () => {
   beforeEach(async () => {
     database = await startTestDatabase();
     pool = new Pool({ connectionString: database.url, max: 8 });
+    // Dropping the database ends connections that `pool.end` has only begun to close.
+    pool.on('error', () => undefined);
     home = mkdtempSync(path.join(tmpdir(), 'undertone-jobs-'));
     events = [];
   });
@@ -159,7 +161,7 @@ describe('JobRunner', () => {
     const job = await ends(runner, id);
     expect(job).toMatchObject({ status: 'failed', attempt: 3, error: { code: 'trainer-crashed' } });
     expect(job.error?.message).toBe(
-      'Attempt 3 of 3 was the last: the trainer was ended by SIGABRT; its last lines were: FATAL ERROR: heap limit reached.',
+      'Attempt 3 of 3 was the last: the trainer was ended by SIGABRT; its last words were: FATAL ERROR: heap limit reached.',
     );
     expect(events.map((e) => e.type).filter((type) => type !== 'output')).toEqual([
       'started',

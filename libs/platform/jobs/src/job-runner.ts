@@ -208,7 +208,7 @@ export class JobRunner {
           }
         : { code: 'unknown-kind', message: `This version of the service has no job kind "${job.kind}".` };
       await this.rows.failUnstarted(job.id, this.holder, failure);
-      return this.onEvent({ type: 'failed', job, failure });
+      return this.onEvent({ type: 'failed', job, failure, lastLines: [] });
     }
     const execution = new JobExecution({
       pool,

@@ -27,14 +27,18 @@ export interface TrainerOptions {
 
 /** What every program needs from its surroundings; secrets of the service (DATABASE_URL) aren't among it. */
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'LANG', 'TZ', 'LD_LIBRARY_PATH', 'SystemRoot'];
-const LAST_WORDS = 5;
+const KEPT_LINES = 50;
+/** What a dying process says of itself; TensorFlow and V8 write much else. */
+const LAST_WORDS = /\b(fatal|exception|aborted)\b|\berror:/i;
+const MOST_LAST_WORDS = 3;
 
 /** One run of a trainer script in a process of its own. */
 export class TrainerProcess {
   /** Resolves when the process is gone and everything it sent has been read. Never rejects. */
   readonly outcome: Promise<TrainerOutcome>;
   private readonly child: ChildProcess;
-  private readonly lastWords: string[] = [];
+  /** The last lines that it wrote. */
+  readonly lastLines: string[] = [];
   private said: TrainerOutcome | undefined;
   private stopping = false;
   private killTimer: NodeJS.Timeout | undefined;
@@ -94,8 +98,8 @@ export class TrainerProcess {
   }
 
   private note(line: string): void {
-    this.lastWords.push(line);
-    if (this.lastWords.length > LAST_WORDS) this.lastWords.shift();
+    this.lastLines.push(line);
+    if (this.lastLines.length > KEPT_LINES) this.lastLines.shift();
     this.options.onOutput(line);
   }
 
@@ -129,8 +133,8 @@ export class TrainerProcess {
     const how = exit.signal
       ? `the trainer was ended by ${exit.signal}${exit.signal === 'SIGKILL' ? ' (by hand, or the machine ran out of memory)' : ''}`
       : `the trainer ended with exit code ${exit.code} and without a result`;
-    const words = this.lastWords.filter((line) => line.trim() !== '');
-    return words.length > 0 ? `${how}; its last lines were: ${words.join(' | ')}` : how;
+    const words = this.lastLines.filter((line) => LAST_WORDS.test(line)).slice(-MOST_LAST_WORDS);
+    return words.length > 0 ? `${how}; its last words were: ${words.join(' | ')}` : how;
   }
 }
 

@@ -31,7 +31,7 @@ runTrainer<CountRequest, CountResult>(async (request, { folder, signal, progress
     await sleep(request.stepMs);
     state.count++;
     if (state.count === request.crashAt) {
-      process.stderr.write('FATAL ERROR: heap limit reached\n');
+      process.stderr.write('FATAL ERROR: heap limit reached\n 1: 0xb85bc0 node::Abort() [node]\n');
       process.kill(process.pid, 'SIGABRT');
     }
     state.product = (state.product * (state.count + 7)) % PRIME;
