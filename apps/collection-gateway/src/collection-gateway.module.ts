@@ -1,5 +1,5 @@
 import { type DynamicModule, Logger, Module, type Provider } from '@nestjs/common';
-import { Metrics } from '@undertone/observability';
+import { Metrics, Readiness } from '@undertone/observability';
 import { type ConsumerFailure, PostgresReportLog, type ReportLog } from '@undertone/report-log';
 import { type Store } from '@undertone/store';
 
@@ -49,8 +49,8 @@ export class CollectionGatewayModule {
       },
       {
         provide: IngestService,
-        inject: [Metrics],
-        useFactory: (metrics: Metrics) => {
+        inject: [Metrics, Readiness],
+        useFactory: (metrics: Metrics, readiness: Readiness) => {
           const outcomes = metrics.counter({
             name: 'undertone_ingest_reports_total',
             help: 'Log entries dealt with, by what became of them.',
@@ -63,7 +63,7 @@ export class CollectionGatewayModule {
             (tallies) => tallies.forEach(({ outcome, count }) => outcomes.inc({ outcome }, count)),
           );
           const sweep = { everyMs: sweepEveryMs ?? SWEEP_EVERY_MS, chunk: SWEEP_CHUNK };
-          return new IngestService(log, consumer, sweep, metrics, endLog);
+          return new IngestService(log, consumer, sweep, { metrics, readiness }, endLog);
         },
       },
     ];

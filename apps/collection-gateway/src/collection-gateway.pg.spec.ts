@@ -370,6 +370,28 @@ describe('reports', () => {
     expect(await settled(task.name)).toMatchObject({ stored: 250, repeated: 750 });
   });
 
+  it('an ingest that fails says so in the log, and goes on where it stopped', async () => {
+    written.length = 0;
+    await store.pool.query('ALTER TABLE reports RENAME TO reports_away');
+    expect((await send(task.name, encodeReports(good(7)))).status).toBe(202);
+    while (!written.some((line) => line.includes('a batch failed'))) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await store.pool.query('ALTER TABLE reports_away RENAME TO reports');
+    expect(await settled(task.name)).toMatchObject({ stored: 7, repeated: 0 });
+    const line = JSON.parse(written.find((text) => text.includes('a batch failed'))!) as Record<
+      string,
+      unknown
+    >;
+    expect(line).toMatchObject({
+      level: 'error',
+      consumer: 'ingest/postgres',
+      partition: 0,
+      offsets: expect.stringMatching(/^\d+–\d+$/),
+      err: { message: expect.stringContaining('reports') },
+    });
+  });
+
   it('consumed entries are swept from the log', async () => {
     await send(task.name, encodeReports(good(10)));
     await settled(task.name);
@@ -412,16 +434,16 @@ describe('reports', () => {
   });
 });
 
-describe('when the log can’t take reports', () => {
-  const failing = (error: ReportLogError): ReportLog => ({
-    name: 'failing',
-    append: () => Promise.reject(error),
-    subscribe: () => ({ stop: async () => undefined }),
-    lag: async () => 0,
-    discard: async () => 0,
-    close: async () => undefined,
-  });
+const failing = (error: ReportLogError): ReportLog => ({
+  name: 'failing',
+  append: () => Promise.reject(error),
+  subscribe: () => ({ stop: async () => undefined }),
+  lag: async () => 0,
+  discard: async () => 0,
+  close: async () => undefined,
+});
 
+describe('when the log can’t take reports', () => {
   it.each(['report-log-full', 'report-log-unavailable', 'report-log-closed'] as const)(
     '%s is answered with 503 and when to come back',
     async (code) => {
@@ -436,6 +458,20 @@ describe('when the log can’t take reports', () => {
       expect(await settled(task.name)).toMatchObject({ stored: 0, rejected: {} });
     },
   );
+});
+
+it('is ready while the log answers, and says what is missing where it doesn’t', async () => {
+  expect((await call('GET', '/health/ready')).status).toBe(200);
+  const healthy = app;
+  const away = {
+    ...failing(new ReportLogError('report-log-closed', 'x', 1)),
+    lag: () => Promise.reject(new Error('log is away')),
+  };
+  app = await start(away);
+  await expectProblem(await call('GET', '/health/ready'), 503, 'unavailable', /report log: log is away/);
+  expect(await (await call('GET', '/metrics')).text()).toContain('undertone_ingest_lag_entries Nan');
+  await app.stop();
+  app = healthy;
 });
 
 it('describes its API', async () => {

@@ -9,7 +9,7 @@ import { sampleReport, sampleTask } from '../test/sample-task';
 const REPORTS = 6_000;
 const BATCH = 60;
 const SENDERS = 4;
-const KILLS = 3;
+const KILLS = 2;
 
 let database: TestDatabase;
 let store: Store;

@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { type Metrics } from '@undertone/observability';
+import { type Metrics, type Readiness } from '@undertone/observability';
 import { type LogConsumer, type ReportLog, type Subscription } from '@undertone/report-log';
 
 import { ReportSweeper, type SweepSettings } from '../retention/report-sweeper';
@@ -15,7 +15,7 @@ export class IngestService implements OnApplicationBootstrap, OnApplicationShutd
     private readonly log: ReportLog,
     private readonly consumer: LogConsumer,
     sweep: Pick<SweepSettings, 'everyMs' | 'chunk'>,
-    metrics: Metrics,
+    { metrics, readiness }: { metrics: Metrics; readiness: Readiness },
     private readonly endLog: () => Promise<void>,
   ) {
     const logger = new Logger('ReportSweeper');
@@ -26,8 +26,10 @@ export class IngestService implements OnApplicationBootstrap, OnApplicationShutd
     metrics.gauge({
       name: 'undertone_ingest_lag_entries',
       help: 'Log entries that the ingest has not dealt with.',
-      collect: async (gauge) => gauge.set(await this.log.lag(this.consumer)),
+      // A scrape tells what it can while the log is away.
+      collect: async (gauge) => gauge.set(await this.log.lag(this.consumer).catch(() => NaN)),
     });
+    readiness.add('report log', async () => void (await this.log.lag(this.consumer)));
   }
 
   onApplicationBootstrap(): void {

@@ -1,5 +1,5 @@
 import { TaskName } from '@undertone/protocol';
-import { type Store } from '@undertone/store';
+import { type Store, type TaskRecord } from '@undertone/store';
 import { LRUCache } from 'lru-cache';
 
 import { type ArtifactShelf } from '../artifacts/artifact-shelf';
@@ -37,12 +37,16 @@ export class TaskDirectory {
     this.tasks.delete(name);
   }
 
-  private async load(name: string): Promise<CollectionTask | undefined> {
-    const row = await this.rows.find(name);
-    if (row === undefined) return undefined;
+  /** A row with what its artifact says. */
+  async describe(row: TaskRecord): Promise<CollectionTask> {
     const artifact = await this.artifacts.find(row.artifact);
-    if (artifact === undefined) throw new Error(`task ${name} has no artifact ${row.artifact}`);
+    if (artifact === undefined) throw new Error(`task ${row.name} has no artifact ${row.artifact}`);
     const { signer, epsilon, randomiser } = artifact;
     return { ...row, signer, epsilon, randomiser };
+  }
+
+  private async load(name: string): Promise<CollectionTask | undefined> {
+    const row = await this.rows.find(name);
+    return row && this.describe(row);
   }
 }
