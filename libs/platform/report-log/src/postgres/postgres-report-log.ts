@@ -15,7 +15,7 @@ import {
 import { byteaArray } from './bytea-array';
 
 export interface PostgresReportLogSettings {
-  /** Stays the caller's. Each subscription keeps one of its connections. */
+  /** Stays the caller’s. Each subscription keeps one connection, and a lock in its session: no transaction pooler. */
   readonly pool: Pool;
   readonly onFailure: FailureListener;
   /** Entries in one batch at most; 2,000 unless given. */
