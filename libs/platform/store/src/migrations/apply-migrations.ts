@@ -197,6 +197,6 @@ async function apply(client: Client, migration: Migration): Promise<void> {
 
 /** PostgreSQL tells the place as a character offset from 1. */
 function positionOf(error: unknown, sql: string): string {
-  const position = error instanceof Error && 'position' in error ? Number(error.position) : Number.NaN;
+  const position = Number((error as { position?: string }).position ?? Number.NaN);
   return Number.isInteger(position) ? ` (line ${sql.slice(0, position - 1).split('\n').length})` : '';
 }
