@@ -344,6 +344,22 @@ describeNative('a recorded step', () => {
     expect(train(quadratic, 'recorded', 1, () => ({ weights })).results[0].loss).toBeCloseTo(10.2509, 4);
   });
 
+  it('tells the loss before the move even where no gradient waits for the parameters', () => {
+    const size = 20_000;
+    const step = compileStep({
+      feeds: { a: { shape: [size] } },
+      parameters: [1, 2, 3].map((i) => ({ name: `t${i}`, shape: [size], initial: new Float32Array(size) })),
+      optimiser: { kind: 'adam' },
+      loss: ({ a }, { t1, t2, t3 }) => ({ loss: tf.sum(tf.mul(a, tf.addN([t1, t2, t3]))) }),
+    });
+    const a = new Float32Array(size).fill(1);
+    for (let i = 0; i < 30; i++) {
+      // Adam moves by the rate itself while the gradient stays 1.
+      expect(step.run({ a }, 2 ** -6).loss / (3 * size)).toBeCloseTo(-i * 2 ** -6, 4);
+    }
+    step.dispose();
+  });
+
   it('gives its session back', () => {
     const backend = tf.backend() as TensorflowBackend & { getNumOfSavedModels(): number };
     const before = backend.getNumOfSavedModels();

@@ -13,6 +13,7 @@ import { type FrozenConstant, record } from './graph-recorder';
 import { lossGradients } from './loss-gradients';
 import {
   adamDefaults,
+  type AdamSettings,
   assertFits,
   assertValidFeeds,
   flatInitial,
@@ -218,12 +219,7 @@ function writeOnce(
       return [results, ...result.gradients];
     });
     const [results, ...gradients] = outputs;
-    const updates = writeAdam(
-      graph,
-      definition,
-      variables.map((parts) => parts.map(({ handle }) => handle)),
-      gradients,
-    );
+    const updates = writeAdam(graph, binding.TF_FLOAT, definition.optimiser, variables, gradients);
     graph.floatOperation('results', 'Identity', [results, ...updates.map((update) => `^${update}`)]);
     return { saved: graph.serialise(), metrics, frozen };
   });
@@ -232,24 +228,27 @@ function writeOnce(
 /** The fused update of every parameter; the operations have no output, so whoever wants them run waits for them. */
 function writeAdam(
   graph: GraphBuilder,
-  definition: StepDefinition,
-  handles: readonly string[][],
+  float: number,
+  optimiser: AdamSettings,
+  variables: readonly { handle: string; value: string }[][],
   gradients: readonly string[],
 ): string[] {
-  const float = 1;
   const scalar = (name: string, value: number): string =>
     graph.constant(name, float, [], new Uint8Array(Float32Array.of(value).buffer));
-  const { beta1, beta2 } = adamDefaults(definition.optimiser);
+  const { beta1, beta2 } = adamDefaults(optimiser);
   const [rate, beta1Power, beta2Power, epsilonHat] = RATES.map((name) => graph.placeholder(name, float, []));
   const [b1, b2] = [scalar('beta1', beta1), scalar('beta2', beta2)];
-  return handles.map((variable, i) =>
-    graph.floatOperation(
+  return variables.map((parts, i) => {
+    const handles = parts.map(({ handle }) => handle);
+    // A gradient need not depend on its parameter (a linear loss), so the update is told to wait for the reading.
+    const wait = `^${parts[0].value}`;
+    return graph.floatOperation(
       `adam/${i}`,
       'ResourceApplyAdam',
-      [...variable, beta1Power, beta2Power, rate, b1, b2, epsilonHat, gradients[i]],
+      [...handles, beta1Power, beta2Power, rate, b1, b2, epsilonHat, gradients[i], wait],
       { use_locking: false, use_nesterov: false },
-    ),
-  );
+    );
+  });
 }
 
 function assertSameConstants(first: readonly FrozenConstant[], second: readonly FrozenConstant[]): void {
