@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 
 import { configOf, terminalOf } from '../command-context';
-import { examineMachine } from '../doctor/examine-machine';
 
 export function doctorCommand(): Command {
   return new Command('doctor')
@@ -9,6 +8,7 @@ export function doctorCommand(): Command {
     .addHelpText('after', '\nExample:\n  undertone doctor --json')
     .action(async (_: object, command: Command) => {
       const terminal = terminalOf(command);
+      const { examineMachine } = await import('../doctor/examine-machine');
       const findings = await examineMachine(configOf(command));
       const marks = { ok: '✓', warning: '!', failed: '✗' };
       terminal.result(

@@ -40,8 +40,9 @@ export function taskCommand(): Command {
     )
     .action(async (options: CreateOptions, command: Command) => {
       const { api, terminal, signal } = contextOf(command);
-      const { mechanism, ...rest } = options;
-      const made = await api.post<TaskDocument>('/v1/tasks', { artifact: mechanism, ...rest }, signal);
+      const { name, mechanism: artifact, opensAt, closesAt, minimumBatch } = options;
+      const request = { name, artifact, opensAt, closesAt, minimumBatch };
+      const made = await api.post<TaskDocument>('/v1/tasks', request, signal);
       const counts = await api.get<CountsDocument>(`/v1/tasks/${made.name}/counts`, signal);
       terminal.result(made, describe(made, counts));
     });

@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 
 import { configOf, parsePort, terminalOf } from '../command-context';
-import { startPlatform, withAddress } from '../platform/platform';
 
 export function upCommand(): Command {
   return new Command('up')
@@ -21,6 +20,8 @@ export function upCommand(): Command {
     .action(async (_: object, command: Command) => {
       const terminal = terminalOf(command);
       const config = configOf(command);
+      // Loaded here, because the services take a second that no other command needs.
+      const { startPlatform, withAddress } = await import('../platform/platform');
       const platform = await startPlatform(config, {
         onNotice: (line) => terminal.warn(line),
         // With --json, standard output carries the one document and no log.

@@ -1,22 +1,9 @@
-import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
+import { undertone } from '../../test/undertone-process';
 import { type DemoReport } from './demo-report';
-
-const PROGRAM = path.resolve(__dirname, '..', '..', 'bin', 'undertone.js');
-
-function undertone(args: string[]): Promise<{ code: number; out: string; err: string }> {
-  return new Promise((resolve) => {
-    const child = spawn(process.execPath, [PROGRAM, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-    let out = '';
-    let err = '';
-    child.stdout.on('data', (d) => (out += d));
-    child.stderr.on('data', (d) => (err += d));
-    child.on('close', (code) => resolve({ code: code ?? -1, out, err }));
-  });
-}
 
 describe('undertone demo --quick', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'undertone-demo-'));

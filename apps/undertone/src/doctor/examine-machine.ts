@@ -1,11 +1,13 @@
+import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 
 import { type UndertoneConfig } from '@undertone/config';
 import { loadDataset } from '@undertone/datasets';
-import { initialiseBackend } from '@undertone/engine';
+import { type BackendInfo, trainerEnvironment } from '@undertone/engine';
 import { connectStore } from '@undertone/store';
 
 import { addressFile } from '../command-context';
@@ -45,7 +47,7 @@ function node(): Finding {
 
 async function engine({ engine: prefer }: UndertoneConfig): Promise<Finding> {
   try {
-    const backend = await initialiseBackend({ prefer });
+    const backend = await probeEngine(prefer);
     const failures = backend.tried.map((t) => `${t.name} was tried first and failed: ${t.failure}`);
     return {
       part: 'engine',
@@ -67,6 +69,18 @@ async function engine({ engine: prefer }: UndertoneConfig): Promise<Finding> {
       because: [(e as Error).message],
     };
   }
+}
+
+const PROBE = path.join(__dirname, 'probe-engine.js');
+const PROBE_MS = 60_000;
+
+/** Loads the engine in a process of its own, as a trainer does: a broken native library can end that process only. */
+async function probeEngine(prefer: UndertoneConfig['engine']): Promise<BackendInfo> {
+  const { stdout } = await promisify(execFile)(process.execPath, [PROBE, prefer], {
+    timeout: PROBE_MS,
+    env: { PATH: '', ...trainerEnvironment() },
+  });
+  return JSON.parse(stdout) as BackendInfo;
 }
 
 async function database(config: UndertoneConfig): Promise<Finding> {

@@ -50,7 +50,9 @@ export class HostedService {
         : undefined;
     let store: Store | undefined;
     let app: ServiceApp | undefined;
+    let stopping = false;
     const stopParts = async (): Promise<void> => {
+      stopping = true;
       await app?.stop();
       await store?.close();
       await database?.stop();
@@ -62,7 +64,10 @@ export class HostedService {
         max: config.databasePoolMax,
         statementTimeoutMs: config.databaseStatementTimeoutMs,
         applicationName: settings.name,
-        onConnectionLost: (error) => onNotice(`a database connection was lost: ${error.message}`),
+        onConnectionLost: (error) => {
+          // A pool says it has ended before its sockets are closed, so the database's end may still reach one.
+          if (!stopping) onNotice(`a database connection was lost: ${error.message}`);
+        },
       });
       app = await createServiceApp(settings.modules(store), settings);
       return new HostedService(await app.listen(), config, stopParts, databaseLost);
