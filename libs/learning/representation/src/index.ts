@@ -22,6 +22,7 @@ export { encodeRecords, TrainedVrlm, type Elbo, type PublishedEncoder } from './
 export {
   DEFAULT_VRLM_SETTINGS,
   RepresentationError,
+  suggestedTrainingEpsilon,
   vrlmSettings,
   type VrlmSettings,
 } from './vrlm/vrlm-settings';

@@ -14,8 +14,8 @@ export interface FitSettings {
 export const DEFAULT_FIT_SETTINGS: Readonly<FitSettings> = {
   hidden: [64, 64],
   epochs: 8,
-  batch: 1024,
-  peakLearningRate: 3e-3,
+  batch: 256,
+  peakLearningRate: 1e-2,
   warmUpFraction: 0.2,
 };
 
