@@ -1,5 +1,6 @@
 const WIDTH = 760;
-const ROW = 54;
+const COMPARED = 68;
+const ALONE = 46;
 const TOP = 62;
 const LEFT = 24;
 const RIGHT = 24;
@@ -13,17 +14,19 @@ const RIGHT = 24;
 export function plotRatios({ name, machine, rows }) {
   const span = Math.max(2, ...rows.flatMap(({ ratio }) => (ratio ? [ratio, 1 / ratio] : []))) * 1.15;
   const x = (ratio) => LEFT + ((Math.log(ratio) / Math.log(span) + 1) / 2) * (WIDTH - LEFT - RIGHT);
-  const height = TOP + rows.length * ROW + 40;
   const ticks = [1 / 100, 1 / 10, 1 / 5, 1 / 2, 1, 2, 5, 10, 100].filter((t) => t < span && t > 1 / span);
-  const bottom = TOP + rows.length * ROW;
+  const heights = rows.map(({ ratio }) => (ratio ? COMPARED : ALONE));
+  const tops = heights.map((_, i) => heights.slice(0, i).reduce((sum, height) => sum + height, TOP));
+  const bottom = heights.reduce((sum, height) => sum + height, TOP);
+  const height = bottom + 40;
 
   const parts = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="Benchmark ${text(name)}: ratio of ours to its peer">`,
     '<style>',
     'text { font: 13px system-ui, sans-serif; fill: #1f2328 } .quiet { fill: #59636e; font-size: 11px }',
-    '.title { font-size: 16px; font-weight: 600 } .grid { stroke: #d1d9e0 } .one { stroke: #59636e }',
+    '.title { font-size: 16px; font-weight: 600 } .grid { stroke: #e7ebef } .one { stroke: #59636e }',
     '.better { fill: #1a7f64 } .worse { fill: #bc6c25 }',
-    '@media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .quiet { fill: #9198a1 } .grid { stroke: #3d444d }',
+    '@media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .quiet { fill: #9198a1 } .grid { stroke: #2b3138 }',
     '.one { stroke: #9198a1 } .better { fill: #3fb68b } .worse { fill: #e0a458 } }',
     '</style>',
     `<text class="title" x="${LEFT}" y="24">${text(name)}</text>`,
@@ -37,19 +40,19 @@ export function plotRatios({ name, machine, rows }) {
     );
   }
   rows.forEach(({ work, ours, peer, peerName, unit, ratio }, i) => {
-    const y = TOP + i * ROW;
+    const y = tops[i];
     const figures = ratio
       ? `${ours} ${unit} · ${peerName} ${peer} ${unit} · ratio ${Number(ratio.toPrecision(3))}`
       : `${ours} ${unit}`;
     parts.push(
       `<text x="${LEFT}" y="${y + 16}">${text(work)}</text>`,
-      `<text class="quiet" x="${WIDTH - RIGHT}" y="${y + 16}" text-anchor="end">${text(figures)}</text>`,
+      `<text class="quiet" x="${LEFT}" y="${y + 32}">${text(figures)}</text>`,
     );
     if (ratio) {
       const [begin, end] = [x(1), x(ratio)].sort((a, b) => a - b);
       const width = Math.max(1.5, end - begin);
       parts.push(
-        `<rect class="${ratio >= 1 ? 'better' : 'worse'}" x="${begin}" y="${y + 24}" width="${width}" height="16" rx="3"/>`,
+        `<rect class="${ratio >= 1 ? 'better' : 'worse'}" x="${begin}" y="${y + 40}" width="${width}" height="16" rx="3"/>`,
       );
     }
   });
