@@ -64,7 +64,7 @@ export class EmbeddedDatabase {
       throw new StoreError(
         'data-folder-in-use',
         `the database in ${folder.home} belongs to process ${lock.heldBy}, which is running. ` +
-          'Stop that one, or give this one another UNDERTONE_HOME.',
+          'Stop that one, give this one another UNDERTONE_HOME, or let both use one PostgreSQL through DATABASE_URL.',
       );
     }
     try {

@@ -47,6 +47,18 @@ describe('applyMigrations', () => {
     expect(await apply()).toEqual({ applied: ['0002_two', '0003_three'], present: 1 });
     expect(await apply()).toEqual({ applied: [], present: 3 });
     expect(await tables()).toEqual(['one', 'one_more']);
+    const { rows } = await client.query('SELECT * FROM _prisma_migrations ORDER BY migration_name');
+    expect(rows).toHaveLength(3);
+    for (const row of rows) {
+      // As Prisma leaves the row of a migration that it has applied.
+      expect(row).toMatchObject({
+        applied_steps_count: 1,
+        finished_at: expect.any(Date),
+        logs: null,
+        rolled_back_at: null,
+      });
+      expect(row.finished_at.getTime()).toBeGreaterThanOrEqual(row.started_at.getTime());
+    }
   });
 
   it('lets racing runners apply each migration once', async () => {
