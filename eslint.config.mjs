@@ -123,7 +123,14 @@ export default [
   },
   {
     files: ['**/*.ts'],
-    ignores: ['libs/platform/config/**', '**/*.spec.ts', '**/testing/**', 'apps/*/src/main.ts', 'prisma/**'],
+    ignores: [
+      'libs/platform/config/**',
+      '**/*.spec.ts',
+      '**/testing/**',
+      '**/test/**',
+      'apps/*/src/main.ts',
+      'prisma/**',
+    ],
     rules: {
       'no-restricted-properties': [
         'error',

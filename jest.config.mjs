@@ -9,9 +9,7 @@ const moduleNameMapper = Object.fromEntries(
 );
 
 // Published as ES modules only; Jest runs CommonJS.
-const esModules = ['cbor2', '@cto\\.af', 'ml-[^/]+', 'is-any-array', '@noble', 'content-disposition'].join(
-  '|',
-);
+const esModules = ['cbor2', '@cto\\.af', '@noble', 'content-disposition'].join('|');
 
 const shared = {
   testEnvironment: 'node',

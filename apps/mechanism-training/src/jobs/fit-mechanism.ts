@@ -4,7 +4,7 @@ import { type ArtifactBody, mechanismClaim, sealArtifact, type SigningKey } from
 import { trainerEnvironment } from '@undertone/engine';
 import { type JobCompletion, type JobContext, type JobHandler } from '@undertone/jobs';
 import { createRandomiser, type RandomiserSpec, splitBudget } from '@undertone/ldp';
-import { decodeModelFile } from '@undertone/representation';
+import { decodeModelFile, suggestedTrainingEpsilon } from '@undertone/representation';
 import { type Store } from '@undertone/store';
 import { type MechanismRequest } from '../mechanisms/mechanism-request';
 import { ENCODER_FILE, type MechanismTraining, type TrainedMechanism } from '../trainer/mechanism-training';
@@ -44,7 +44,7 @@ export class FitMechanism implements JobHandler<MechanismTraining, TrainedMechan
       dataset,
       dataRoots,
       labels,
-      settings,
+      settings: { trainingEpsilon: suggestedTrainingEpsilon(epsilon), ...settings },
       representationEpsilon: representation,
       prototypes,
       seed,

@@ -29,6 +29,7 @@ export interface MechanismRequest {
   epsilon: number;
   lambda: number;
   seed: number;
+  prototypes?: number;
   settings?: Record<string, unknown>;
 }
 

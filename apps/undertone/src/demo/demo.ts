@@ -24,6 +24,8 @@ export interface DemoSize {
   test: number;
   /** Devices that send their bytes a second time. */
   resent: number;
+  /** Weighted points that stand for D1's codes. */
+  prototypes: number;
   mechanism: Record<string, number>;
   classifier: Record<string, number>;
 }
@@ -36,6 +38,7 @@ export const DEMO_SIZES: Record<'full' | 'quick', DemoSize> = {
     devices: 45_000,
     test: 10_000,
     resent: 1_000,
+    prototypes: 500,
     mechanism: {},
     classifier: {},
   },
@@ -45,8 +48,9 @@ export const DEMO_SIZES: Record<'full' | 'quick', DemoSize> = {
     devices: 4_500,
     test: 1_000,
     resent: 100,
-    mechanism: { epochs: 60 },
-    classifier: { epochs: 24, batch: 256 },
+    prototypes: 300,
+    mechanism: { epochs: 60, batch: 128 },
+    classifier: { epochs: 40 },
   },
 };
 
@@ -99,6 +103,7 @@ async function lifeCycle(context: CommandContext, options: DemoOptions, start: n
     epsilon,
     lambda,
     seed,
+    prototypes: size.prototypes,
     settings: size.mechanism,
   });
   const mechanismSeconds = clock();
