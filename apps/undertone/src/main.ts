@@ -1,3 +1,4 @@
+import { readEnvironment } from '@undertone/config';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 
 import { setProgramEnvironment } from './command-context';
@@ -70,5 +71,5 @@ export async function run(args: string[], environment: NodeJS.ProcessEnv): Promi
 }
 
 if (require.main === module || process.argv[1]?.endsWith('undertone.js')) {
-  void run(process.argv.slice(2), process.env).then((code) => process.exit(code));
+  void run(process.argv.slice(2), { ...readEnvironment() }).then((code) => process.exit(code));
 }

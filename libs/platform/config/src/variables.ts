@@ -104,6 +104,14 @@ export const VARIABLES = {
       'Ed25519 secret key (64 hex digits) that signs artifacts. Unset: one is made and kept in UNDERTONE_HOME.',
     secret: 'yes',
   }),
+  dataFolder: variable(folder(), {
+    name: 'UNDERTONE_DATA_DIR',
+    about: 'Where tests and benchmarks look for data sets that no package holds. Unset: ../shared/data.',
+  }),
+  peersPython: variable(z.string(), {
+    name: 'UNDERTONE_PEERS_PYTHON',
+    about: 'Python with PyTorch, which `npm run bench -- training` measures against.',
+  }),
   cacheFolder: variable(folder(), {
     name: 'UNDERTONE_CACHE_DIR',
     about: 'Where the set-up keeps what it downloads and builds. Unset: ~/.cache/undertone.',
