@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -7,6 +7,8 @@ import { type DemoReport } from './demo-report';
 
 describe('undertone demo --quick', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'undertone-demo-'));
+  // PostgreSQL doesn't run as root, and its account must be able to enter.
+  chmodSync(folder, 0o755);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   it('runs the whole life cycle and reports it', async () => {
