@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type DynamicModule } from '@nestjs/common';
+import { loadConfig, serviceVariables } from '@undertone/config';
+import { type Store } from '@undertone/store';
+import { startEmptyDatabase } from '@undertone/store/testing';
+import { HostedService } from './hosted-service';
+
+class EmptyModule {}
+const EMPTY: DynamicModule = { module: EmptyModule };
+
+describe('HostedService', () => {
+  const home = mkdtempSync(path.join(tmpdir(), 'undertone-hosted-'));
+  let database: Awaited<ReturnType<typeof startEmptyDatabase>>;
+  let store: Store | undefined;
+
+  beforeAll(async () => {
+    database = await startEmptyDatabase();
+  });
+  afterAll(async () => {
+    await database.stop();
+    rmSync(home, { recursive: true, force: true });
+  });
+
+  const start = (more: Record<string, string> = {}, modules: () => DynamicModule[] = () => [EMPTY]) =>
+    HostedService.start({
+      name: 'hosted',
+      config: loadConfig(serviceVariables, {
+        DATABASE_URL: database.url,
+        UNDERTONE_HOME: home,
+        UNDERTONE_PORT: '0',
+        UNDERTONE_LOG_LEVEL: 'silent',
+        ...more,
+      }),
+      onNotice: () => undefined,
+      modules: (opened) => {
+        store = opened;
+        return modules();
+      },
+    });
+
+  it('applies the migrations, answers, and closes its store when it stops', async () => {
+    const service = await start();
+    expect((await fetch(`${service.url}/health/ready`)).status).toBe(200);
+    const { rows } = await store!.pool.query('SELECT count(*)::int AS tables FROM tasks');
+    expect(rows).toEqual([{ tables: 0 }]);
+    await Promise.all([service.stop(), service.stop()]);
+    await expect(fetch(`${service.url}/health/ready`)).rejects.toThrow();
+    expect(store!.pool.ended).toBe(true);
+  });
+
+  it('closes what it had opened when a module fails, and passes the error on', async () => {
+    const broken = () => {
+      throw new Error('no such trainer');
+    };
+    await expect(start({}, broken)).rejects.toThrow('no such trainer');
+    expect(store!.pool.ended).toBe(true);
+  });
+
+  it('closes what it had opened when the port is taken, which it names', async () => {
+    const holder = await new Promise<Server>((resolve) => {
+      const server = createServer().listen(0, '127.0.0.1', () => resolve(server));
+    });
+    const { port } = holder.address() as { port: number };
+    await expect(start({ UNDERTONE_PORT: String(port) })).rejects.toThrow(
+      `port ${port} on 127.0.0.1 is in use`,
+    );
+    expect(store!.pool.ended).toBe(true);
+    holder.close();
+  });
+});
