@@ -107,7 +107,7 @@ export async function installNativeTensorflow({ root, log = () => {} }) {
 
 const unavailable = (tried) => ({
   outcome: 'unavailable',
-  detail: `native TensorFlow is not available (${tried.join('; ')}); training runs on WebAssembly, about 20 times slower`,
+  detail: `native TensorFlow is not available (${tried.join('; ')}); training runs on WebAssembly, about 60 times slower`,
 });
 
 function describeAddon(root) {
