@@ -1,11 +1,11 @@
 import { loadDataset } from '@undertone/datasets';
 import { Command } from 'commander';
 
+import { trustedKeys } from '../api/mechanisms';
+import { settledCounts, total } from '../api/tasks';
 import { contextOf, parseCount, parseEpsilon } from '../command-context';
-import { settledCounts, trustedKeys } from '../demo/demo';
 import { simulateDevices } from '../devices/device-fleet';
 import { type DatasetOptions, datasetOf, datasetOptions } from './dataset-options';
-import { sum } from './task';
 
 interface SimulateOptions extends DatasetOptions {
   task: string;
@@ -51,7 +51,7 @@ export function devicesCommand(): Command {
       const { devices: sent, accepted, rejected, resent, seconds } = fleet;
       terminal.result({ devices: sent, accepted, rejected, resent, seconds, counts }, [
         `${sent} devices: ${accepted} accepted, ${rejected} rejected, ${resent} sent again (${seconds.toFixed(1)} s)`,
-        `task ${options.task}: ${counts.stored} stored, ${counts.repeated} repeated, ${sum(counts.rejected)} rejected`,
+        `task ${options.task}: ${counts.stored} stored, ${counts.repeated} repeated, ${total(counts.rejected)} rejected`,
       ]);
     });
 

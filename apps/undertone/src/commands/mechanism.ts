@@ -1,48 +1,9 @@
 import { Command, InvalidArgumentError } from 'commander';
 
-import {
-  type CommandContext,
-  contextOf,
-  parseCount,
-  parseEpsilon,
-  parseLambda,
-  parseSeed,
-} from '../command-context';
+import { fitMechanism, type MechanismView } from '../api/mechanisms';
+import { contextOf, parseCount, parseEpsilon, parseLambda, parseSeed } from '../command-context';
 import { formatTable } from '../output/terminal';
 import { type DatasetOptions, datasetOf, datasetOptions } from './dataset-options';
-import { followWithProgress } from './follow-job';
-
-/** A mechanism as the service lists it. */
-export interface MechanismView {
-  id: string;
-  name: string;
-  labels: string[];
-  claim: { epsilon: number; parts: { of: string; epsilon: number }[] };
-  createdAt: string;
-  [more: string]: unknown;
-}
-
-export interface MechanismRequest {
-  name: string;
-  dataset: unknown;
-  d1: 'public';
-  epsilon: number;
-  lambda: number;
-  seed: number;
-  prototypes?: number;
-  settings?: Record<string, unknown>;
-}
-
-/** Queues a fit, follows it and returns the published mechanism. */
-export async function fitMechanism(
-  context: CommandContext,
-  request: MechanismRequest,
-): Promise<MechanismView> {
-  const { api, signal } = context;
-  const job = await api.post<{ id: string }>('/v1/mechanisms/jobs', request, signal);
-  const done = await followWithProgress(context, `/v1/mechanisms/jobs/${job.id}`, 'learn the mechanism');
-  return api.get<MechanismView>(`/v1/mechanisms/${(done.result as { mechanism: string }).mechanism}`, signal);
-}
 
 interface FitOptions extends DatasetOptions {
   name: string;

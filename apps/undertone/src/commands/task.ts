@@ -1,6 +1,7 @@
 import { type CountsDocument, type TaskDocument } from '@undertone/protocol';
 import { Command } from 'commander';
 
+import { total } from '../api/tasks';
 import { contextOf, parseCount } from '../command-context';
 import { formatTable } from '../output/terminal';
 
@@ -17,11 +18,8 @@ const describe = (t: TaskDocument, c: CountsDocument): string[] => [
   `artifact  ${t.artifact}`,
   `ε         ${t.epsilon} a report, ${t.perPersonCap} report(s) a person`,
   `dates     ${t.opensAt} to ${t.closesAt ?? 'no end'}`,
-  `reports   ${c.stored} stored, ${c.repeated} repeated, ${sum(c.rejected)} rejected, ${c.waiting} waiting`,
+  `reports   ${c.stored} stored, ${c.repeated} repeated, ${total(c.rejected)} rejected, ${c.waiting} waiting`,
 ];
-
-export const sum = (counts: Partial<Record<string, number>>): number =>
-  Object.values(counts).reduce<number>((s, n) => s + (n ?? 0), 0);
 
 export function taskCommand(): Command {
   const task = new Command('task').description('create, list and show collections');

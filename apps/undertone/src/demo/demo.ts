@@ -1,12 +1,12 @@
 import { disjointSelections, loadDataset } from '@undertone/datasets';
 import { type UndertoneConfig } from '@undertone/config';
-import { type CountsDocument, type TaskDocument } from '@undertone/protocol';
+import { type TaskDocument } from '@undertone/protocol';
 
+import { fitClassifier } from '../api/classifiers';
+import { fitMechanism, trustedKeys } from '../api/mechanisms';
 import { PlatformClient } from '../api/platform-client';
+import { settledCounts, total } from '../api/tasks';
 import { type CommandContext } from '../command-context';
-import { fitClassifier } from '../commands/classifier';
-import { fitMechanism } from '../commands/mechanism';
-import { sum } from '../commands/task';
 import { simulateDevices } from '../devices/device-fleet';
 import { type Terminal } from '../output/terminal';
 import { PlatformProcess } from '../platform/platform-process';
@@ -130,7 +130,7 @@ async function lifeCycle(context: CommandContext, options: DemoOptions, start: n
   const counts = await settledCounts(api, task.name, signal);
   const collectionSeconds = clock();
   terminal.say(
-    `  ${counts.stored} reports stored, ${counts.repeated} repeated, ${sum(counts.rejected)} rejected (${collectionSeconds.toFixed(1)} s)`,
+    `  ${counts.stored} reports stored, ${counts.repeated} repeated, ${total(counts.rejected)} rejected (${collectionSeconds.toFixed(1)} s)`,
   );
 
   const classifier = await fitClassifier(context, {
@@ -183,7 +183,7 @@ async function lifeCycle(context: CommandContext, options: DemoOptions, start: n
       accepted: fleet.accepted,
       stored: counts.stored,
       repeated: counts.repeated,
-      rejected: sum(counts.rejected),
+      rejected: total(counts.rejected),
       resent: fleet.resent,
     },
     seconds: {
@@ -219,23 +219,4 @@ function stopwatch(): () => number {
 async function artifactBytes(api: PlatformClient, id: string): Promise<number> {
   const response = await fetch(new URL(`/v1/artifacts/${id}`, api.url));
   return (await response.arrayBuffer()).byteLength;
-}
-
-/** A real app pins these keys; the simulation asks the platform that it has just started. */
-export async function trustedKeys(api: PlatformClient): Promise<string[]> {
-  const { keys } = await api.get<{ keys: string[] }>('/v1/signing-keys');
-  return keys;
-}
-
-/** The counts once every accepted report has been through ingest. */
-export async function settledCounts(
-  api: PlatformClient,
-  task: string,
-  signal: AbortSignal,
-): Promise<CountsDocument> {
-  for (;;) {
-    const counts = await api.get<CountsDocument>(`/v1/tasks/${task}/counts`, signal);
-    if (counts.waiting === 0) return counts;
-    await new Promise((r) => setTimeout(r, 100));
-  }
 }

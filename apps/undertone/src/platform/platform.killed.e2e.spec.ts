@@ -6,8 +6,9 @@ import { PassThrough } from 'node:stream';
 
 import { loadDataset } from '@undertone/datasets';
 
+import { trustedKeys } from '../api/mechanisms';
 import { type JobView, PlatformClient } from '../api/platform-client';
-import { settledCounts, trustedKeys } from '../demo/demo';
+import { settledCounts } from '../api/tasks';
 import { simulateDevices } from '../devices/device-fleet';
 import { Terminal } from '../output/terminal';
 import { PlatformProcess } from './platform-process';

@@ -1,4 +1,4 @@
-import { type JobView } from '../api/platform-client';
+import { type JobView } from './platform-client';
 import { type CommandContext } from '../command-context';
 import { type Progress } from '../output/terminal';
 
