@@ -43,7 +43,7 @@ export async function fitClassifier(
 ): Promise<ClassifierView> {
   const { api, signal } = context;
   const job = await api.post<{ id: string }>('/v1/classifiers/jobs', request, signal);
-  const done = await followWithProgress(context, `/v1/classifiers/jobs/${job.id}`, 'fit the classifier');
+  const done = await followWithProgress(context, `/v1/classifiers/jobs/${job.id}`);
   return api.get<ClassifierView>(
     `/v1/classifiers/${(done.result as { classifier: string }).classifier}`,
     signal,

@@ -6,7 +6,6 @@ import { type Progress } from '../output/terminal';
 export async function followWithProgress(
   { api, terminal, signal }: CommandContext,
   path: string,
-  label: string,
 ): Promise<JobView> {
   let stage = '';
   let bar: Progress | undefined;
@@ -18,7 +17,7 @@ export async function followWithProgress(
         if (progress.stage !== stage) {
           bar?.stop();
           stage = progress.stage;
-          bar = terminal.progress(`${label}: ${stage}`, progress.total);
+          bar = terminal.progress(stage, progress.total);
         }
         bar?.update(progress.done, figuresOf(progress.figures));
       },

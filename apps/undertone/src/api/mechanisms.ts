@@ -30,7 +30,7 @@ export async function fitMechanism(
 ): Promise<MechanismView> {
   const { api, signal } = context;
   const job = await api.post<{ id: string }>('/v1/mechanisms/jobs', request, signal);
-  const done = await followWithProgress(context, `/v1/mechanisms/jobs/${job.id}`, 'learn the mechanism');
+  const done = await followWithProgress(context, `/v1/mechanisms/jobs/${job.id}`);
   return api.get<MechanismView>(`/v1/mechanisms/${(done.result as { mechanism: string }).mechanism}`, signal);
 }
 
