@@ -71,5 +71,8 @@ export async function run(args: string[], environment: NodeJS.ProcessEnv): Promi
 }
 
 if (require.main === module || process.argv[1]?.endsWith('undertone.js')) {
-  void run(process.argv.slice(2), { ...readEnvironment() }).then((code) => process.exit(code));
+  void run(process.argv.slice(2), { ...readEnvironment() }).then((code) => {
+    // A pipe takes a long result in pieces: what was written before must be out before the process ends.
+    process.stdout.write('', () => process.exit(code));
+  });
 }

@@ -34,6 +34,18 @@ export async function fitMechanism(
   return api.get<MechanismView>(`/v1/mechanisms/${(done.result as { mechanism: string }).mechanism}`, signal);
 }
 
+const ID = /^[0-9a-f]{64}$/;
+
+/** An id as it is; a name as the id of its newest mechanism. @throws {ProblemError} `unknown-mechanism` */
+export async function mechanismId(
+  api: PlatformClient,
+  reference: string,
+  signal: AbortSignal,
+): Promise<string> {
+  if (ID.test(reference)) return reference;
+  return (await api.get<MechanismView>(`/v1/mechanisms/${encodeURIComponent(reference)}`, signal)).id;
+}
+
 /** A real app pins these keys; the simulation asks the platform that it has just started. */
 export async function trustedKeys(api: PlatformClient): Promise<string[]> {
   const { keys } = await api.get<{ keys: string[] }>('/v1/signing-keys');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 import { loadDataset } from '@undertone/datasets';
-import { Command } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 
 import { type ClassifierView, fitClassifier, type IntervalView } from '../api/classifiers';
 import { contextOf, parseCount, parseSeed } from '../command-context';
@@ -40,7 +40,12 @@ export function classifierCommand(): Command {
     .requiredOption('--task <task>', 'task whose reports are used')
     .option('--seed <seed>', 'seed of training', parseSeed, 0)
     .option('--epochs <count>', 'passes over the reports', parseCount)
-    .option('--evaluate <part>', 'measure it on clean held-out records: a part of mnist, "test"')
+    .addOption(
+      new Option('--evaluate <part>', 'measure it on clean records of mnist that no device reported').choices([
+        'train',
+        'test',
+      ]),
+    )
     .addHelpText(
       'after',
       '\nExample:\n  undertone classifier fit --name digits --task digits --evaluate test',
@@ -80,9 +85,9 @@ export function classifierCommand(): Command {
     });
 
   classifier
-    .command('show <id>')
-    .description('show one classifier with its lineage')
-    .addHelpText('after', '\nExample:\n  undertone classifier show 018f…')
+    .command('show <classifier>')
+    .description('show one classifier with its lineage; by its id, or the newest of a name')
+    .addHelpText('after', '\nExample:\n  undertone classifier show digits')
     .action(async (id: string, _: object, command: Command) => {
       const { api, terminal, signal } = contextOf(command);
       const found = await api.get<ClassifierView>(`/v1/classifiers/${encodeURIComponent(id)}`, signal);
@@ -90,19 +95,19 @@ export function classifierCommand(): Command {
     });
 
   const predict = classifier
-    .command('predict <id>')
+    .command('predict <classifier>')
     .description('classify clean records: rows of a data file, or a JSON file with a list of records')
     .option('--records <file>', 'JSON file: a list of records');
   for (const option of datasetOptions()) predict.addOption(option);
   predict
     .addHelpText(
       'after',
-      '\nExample:\n  undertone classifier predict 018f… --data mnist --part test --rows 5',
+      '\nExample:\n  undertone classifier predict digits --data mnist --part test --rows 5',
     )
     .action(async (id: string, options: DatasetOptions & { records?: string }, command: Command) => {
       const { api, terminal, signal, config } = contextOf(command);
       const records = options.records
-        ? (JSON.parse(readFileSync(options.records, 'utf8')) as unknown[])
+        ? recordsIn(options.records)
         : rowsOf(options, config.dataRoots);
       const { predictions } = await api.post<{ predictions: { label: string; probabilities: number[] }[] }>(
         `/v1/classifiers/${encodeURIComponent(id)}/predict`,
@@ -118,10 +123,26 @@ export function classifierCommand(): Command {
   return classifier;
 }
 
+function recordsIn(file: string): unknown {
+  const text = readFileSync(file, 'utf8');
+  try {
+    return JSON.parse(text);
+  } catch (e) {
+    throw new Error(`${file} is not valid JSON: ${(e as Error).message}; it must hold a list of records`);
+  }
+}
+
+const ROWS = 5;
 const MOST_ROWS = 100;
 
+/** @throws InvalidArgumentError where more rows are asked for than one request may hold. */
 function rowsOf(options: DatasetOptions, roots: readonly string[]): number[][] {
-  const rows = Math.min(options.rows ?? 5, MOST_ROWS);
+  const { rows = ROWS } = options;
+  if (rows > MOST_ROWS) {
+    throw new InvalidArgumentError(
+      `--rows must be at most ${MOST_ROWS} here, and ${rows} is more: take slices by --offset.`,
+    );
+  }
   const data = loadDataset(datasetOf({ ...options, rows }), { roots });
   return Array.from({ length: data.rows }, (_, i) => Array.from(data.raw(i)));
 }

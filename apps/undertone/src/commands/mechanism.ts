@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 
 import { fitMechanism, type MechanismView } from '../api/mechanisms';
 import { contextOf, parseCount, parseEpsilon, parseLambda, parseSeed } from '../command-context';
@@ -11,6 +11,7 @@ interface FitOptions extends DatasetOptions {
   lambda: number;
   seed: number;
   epochs?: number;
+  mode?: 'fixed' | 'conditioned';
   d1Privacy: 'public';
 }
 
@@ -37,7 +38,13 @@ export function mechanismCommand(): Command {
     .option('--epsilon <ε>', 'whole ε of a report', parseEpsilon, 8)
     .option('--lambda <λ>', 'share of ε for the representation', parseLambda, 0.5)
     .option('--seed <seed>', 'seed of training', parseSeed, 0)
-    .option('--epochs <count>', 'passes over the auxiliary data', parseCount);
+    .option('--epochs <count>', 'passes over the auxiliary data', parseCount)
+    .addOption(
+      new Option(
+        '--mode <mode>',
+        'fixed: an encoder for this ε; conditioned: one trained over a range of ε and published for this one (default: fixed)',
+      ).choices(['fixed', 'conditioned']),
+    );
   for (const option of datasetOptions()) fit.addOption(option);
   fit
     .addHelpText(
@@ -53,7 +60,7 @@ export function mechanismCommand(): Command {
         epsilon: options.epsilon,
         lambda: options.lambda,
         seed: options.seed,
-        settings: options.epochs === undefined ? undefined : { epochs: options.epochs },
+        settings: { epochs: options.epochs, mode: options.mode },
       });
       context.terminal.result(made, describe(made));
     });
@@ -75,9 +82,9 @@ export function mechanismCommand(): Command {
     });
 
   mechanism
-    .command('show <id>')
-    .description('show one mechanism and its claim')
-    .addHelpText('after', '\nExample:\n  undertone mechanism show 3f7a…')
+    .command('show <mechanism>')
+    .description('show one mechanism and its claim; by its id, or the newest of a name')
+    .addHelpText('after', '\nExample:\n  undertone mechanism show digits')
     .action(async (id: string, _: object, command: Command) => {
       const { api, terminal, signal } = contextOf(command);
       const found = await api.get<MechanismView>(`/v1/mechanisms/${encodeURIComponent(id)}`, signal);

@@ -1,6 +1,7 @@
 import { type CountsDocument, type TaskDocument } from '@undertone/protocol';
 import { Command } from 'commander';
 
+import { mechanismId } from '../api/mechanisms';
 import { total } from '../api/tasks';
 import { contextOf, parseCount } from '../command-context';
 import { formatTable } from '../output/terminal';
@@ -28,17 +29,18 @@ export function taskCommand(): Command {
     .command('create')
     .description('open a collection of reports made with one mechanism')
     .requiredOption('--name <name>', 'name of the task, part of its address')
-    .requiredOption('--mechanism <id>', 'id of the published mechanism')
+    .requiredOption('--mechanism <id or name>', 'the published mechanism; of a name, the newest')
     .option('--opens-at <time>', 'ISO 8601; default now')
     .option('--closes-at <time>', 'ISO 8601; default never')
     .option('--minimum-batch <count>', 'reports below which nothing is fitted', parseCount)
     .addHelpText(
       'after',
-      '\nExample:\n  undertone task create --name digits --mechanism 3f7a… --minimum-batch 1000',
+      '\nExample:\n  undertone task create --name digits --mechanism digits --minimum-batch 1000',
     )
     .action(async (options: CreateOptions, command: Command) => {
       const { api, terminal, signal } = contextOf(command);
-      const { name, mechanism: artifact, opensAt, closesAt, minimumBatch } = options;
+      const { name, mechanism, opensAt, closesAt, minimumBatch } = options;
+      const artifact = await mechanismId(api, mechanism, signal);
       const request = { name, artifact, opensAt, closesAt, minimumBatch };
       const made = await api.post<TaskDocument>('/v1/tasks', request, signal);
       const counts = await api.get<CountsDocument>(`/v1/tasks/${made.name}/counts`, signal);
