@@ -1,12 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
-
 import { loadConfig, type UndertoneConfig, undertoneVariables } from '@undertone/config';
 import { type Command, InvalidArgumentError } from 'commander';
 
 import { PlatformClient } from './api/platform-client';
 import { interruptSignal } from './interruption';
 import { Terminal } from './output/terminal';
+import { platformAddress } from './platform/platform-address';
 
 export interface CommonOptions {
   json?: boolean;
@@ -23,9 +21,6 @@ export interface CommandContext {
   api: PlatformClient;
   signal: AbortSignal;
 }
-
-/** Written by `undertone up`, so that other commands find it without --url. */
-export const addressFile = (home: string): string => path.join(home, 'up.json');
 
 /** The configuration of a command: the environment, with --home and --port on top. @throws ConfigError */
 export function configOf(command: Command): UndertoneConfig {
@@ -46,19 +41,13 @@ export function contextOf(command: Command): CommandContext {
   const config = configOf(command);
   const { url } = command.optsWithGlobals<CommonOptions>();
   const named =
-    url ?? (programEnvironment(command).UNDERTONE_URL ? config.url : runningPlatform(config.home));
+    url ?? (programEnvironment(command).UNDERTONE_URL ? config.url : platformAddress(config.home)?.url);
   return {
     terminal: terminalOf(command),
     config,
     api: new PlatformClient(named ?? config.url),
     signal: interruptSignal(),
   };
-}
-
-function runningPlatform(home: string): string | undefined {
-  const file = addressFile(home);
-  if (!existsSync(file)) return undefined;
-  return (JSON.parse(readFileSync(file, 'utf8')) as { url: string }).url;
 }
 
 const environments = new WeakMap<Command, NodeJS.ProcessEnv>();

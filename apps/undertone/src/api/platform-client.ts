@@ -84,8 +84,19 @@ export class PlatformClient {
       throw new UnreachableError(this.url, cause?.code ?? cause?.message ?? (e as Error).message);
     }
     const text = await response.text();
-    if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as T;
-    throw problemOf(response, text);
+    if (!response.ok) throw problemOf(response, text);
+    return this.#parsed(path, text) as T;
+  }
+
+  #parsed(path: string, text: string): unknown {
+    if (text === '') return undefined;
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw new Error(
+        `${new URL(path, this.url).href} was not answered with JSON, so no platform of Undertone is there: name its address with --url`,
+      );
+    }
   }
 }
 

@@ -41,10 +41,9 @@ export function classifierCommand(): Command {
     .option('--seed <seed>', 'seed of training', parseSeed, 0)
     .option('--epochs <count>', 'passes over the reports', parseCount)
     .addOption(
-      new Option('--evaluate <part>', 'measure it on clean records of mnist that no device reported').choices([
-        'train',
-        'test',
-      ]),
+      new Option('--evaluate <part>', 'measure it on clean records of mnist that no device reported').choices(
+        ['train', 'test'],
+      ),
     )
     .addHelpText(
       'after',
@@ -106,9 +105,7 @@ export function classifierCommand(): Command {
     )
     .action(async (id: string, options: DatasetOptions & { records?: string }, command: Command) => {
       const { api, terminal, signal, config } = contextOf(command);
-      const records = options.records
-        ? recordsIn(options.records)
-        : rowsOf(options, config.dataRoots);
+      const records = options.records ? recordsIn(options.records) : rowsOf(options, config.dataRoots);
       const { predictions } = await api.post<{ predictions: { label: string; probabilities: number[] }[] }>(
         `/v1/classifiers/${encodeURIComponent(id)}/predict`,
         { records },

@@ -11,7 +11,7 @@ import {
   terminalOf,
 } from '../command-context';
 import { DEMO_SIZES, runDemo } from '../demo/demo';
-import { writeDemoReport } from '../demo/write-report';
+import { prepareReportFolder, writeDemoReport } from '../demo/write-report';
 import { interruptSignal } from '../interruption';
 
 interface DemoOptions {
@@ -33,6 +33,7 @@ export function demoCommand(): Command {
     .addHelpText('after', '\nExample:\n  undertone demo --epsilon 4 --seed 1\n  npm run demo -- --quick')
     .action(async (options: DemoOptions, command: Command) => {
       const terminal = terminalOf(command);
+      prepareReportFolder(options.out);
       const report = await runDemo({
         size: options.quick ? DEMO_SIZES.quick : DEMO_SIZES.full,
         epsilon: options.epsilon,

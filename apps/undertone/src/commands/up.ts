@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 
 import { configOf, parsePort, terminalOf } from '../command-context';
+import { withAddress } from '../platform/platform-address';
 
 export function upCommand(): Command {
   return new Command('up')
@@ -21,7 +22,7 @@ export function upCommand(): Command {
       const terminal = terminalOf(command);
       const config = configOf(command);
       // Loaded here, because the services take a second that no other command needs.
-      const { startPlatform, withAddress } = await import('../platform/platform');
+      const { startPlatform } = await import('../platform/platform');
       const platform = await startPlatform(config, {
         onNotice: (line) => terminal.warn(line),
         // With --json, standard output carries the one document and no log.

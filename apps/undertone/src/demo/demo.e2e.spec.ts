@@ -52,17 +52,20 @@ describe('undertone demo --quick', () => {
     expect(existsSync(path.join(out, 'report.html'))).toBe(true);
   }, 240_000);
 
-  it('tells a folder that it cannot write to, before the work', async () => {
-    const { code, err } = await undertone([
-      'demo',
-      '--quick',
-      '--json',
-      '--home',
-      '/dev/null/home',
-      '--out',
-      path.join(folder, 'never'),
-    ]);
-    expect(code).toBe(1);
-    expect(err).toContain('/dev/null/home');
-  }, 60_000);
+  it.each([
+    ['home', '/dev/null/home', 'never'],
+    ['out', 'never-home', '/dev/null/out'],
+  ])(
+    'tells a folder for its %s that it cannot write to, before the work',
+    async (_, home, out) => {
+      const { code, err } = await undertone([
+        ...['demo', '--quick', '--home', path.resolve(folder, home)],
+        ...['--out', path.resolve(folder, out)],
+      ]);
+      expect(code).toBe(1);
+      expect(err).toContain('/dev/null/');
+      expect(existsSync(path.join(folder, 'never', 'report.json'))).toBe(false);
+    },
+    60_000,
+  );
 });

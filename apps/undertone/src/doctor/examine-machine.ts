@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -10,7 +10,7 @@ import { loadDataset } from '@undertone/datasets';
 import { type BackendInfo, trainerEnvironment } from '@undertone/engine';
 import { connectStore } from '@undertone/store';
 
-import { addressFile } from '../command-context';
+import { platformAddress } from '../platform/platform-address';
 import { version } from '../version';
 
 export interface Finding {
@@ -120,10 +120,7 @@ async function database(config: UndertoneConfig): Promise<Finding> {
 }
 
 async function port({ home, host, port: wanted }: UndertoneConfig): Promise<Finding> {
-  const file = addressFile(home);
-  const running = existsSync(file)
-    ? (JSON.parse(readFileSync(file, 'utf8')) as { url: string }).url
-    : undefined;
+  const known = platformAddress(home);
   const failure = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
     const server = createServer();
     server.once('error', resolve);
@@ -131,8 +128,14 @@ async function port({ home, host, port: wanted }: UndertoneConfig): Promise<Find
   });
   if (failure === undefined)
     return { part: 'port', state: 'ok', used: `${host}:${wanted}`, because: ['free'] };
-  if (running?.endsWith(`:${wanted}`))
-    return { part: 'port', state: 'ok', used: running, because: ['a platform of this home answers there'] };
+  if (known?.state === 'running' && new URL(known.url).port === String(wanted)) {
+    return {
+      part: 'port',
+      state: 'ok',
+      used: known.url,
+      because: [`the platform of this home (process ${known.pid}) answers there`],
+    };
+  }
   return {
     part: 'port',
     state: 'failed',
