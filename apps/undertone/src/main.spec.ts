@@ -41,6 +41,9 @@ describe('the command line', () => {
     ['ε of zero', ['demo', '--epsilon', '0'], 'from 0.01 to 64'],
     ['a share outside (0, 1)', ['demo', '--lambda', '1'], 'from 0.01 to 0.99'],
     ['a missing required option', ['task', 'create', '--name', 'x'], '--mechanism'],
+    ['an unknown mode', ['mechanism', 'fit', '--mode', 'loose'], 'fixed, conditioned'],
+    ['an unknown part', ['classifier', 'fit', '--evaluate', 'tset'], 'train, test'],
+    ['more rows than one prediction takes', ['classifier', 'predict', 'x', '--rows', '500'], 'at most 100'],
     ['a slice without its length', ['devices', 'simulate', '--task', 'x', '--offset', '4'], '--rows'],
   ])('answers %s with exit code 2 and names it', async (_, args, named) => {
     const { code, said } = await runQuietly(args);

@@ -70,9 +70,16 @@ export async function run(args: string[], environment: NodeJS.ProcessEnv): Promi
   }
 }
 
-if (require.main === module || process.argv[1]?.endsWith('undertone.js')) {
-  void run(process.argv.slice(2), { ...readEnvironment() }).then((code) => {
-    // A pipe takes a long result in pieces: what was written before must be out before the process ends.
-    process.stdout.write('', () => process.exit(code));
-  });
+async function runFromShell(): Promise<void> {
+  let code: number;
+  try {
+    code = await run(process.argv.slice(2), { ...readEnvironment() });
+  } catch (e) {
+    process.stderr.write(`error: the file .env can't be read: ${(e as Error).message}\n`);
+    code = EXIT.failed;
+  }
+  // A pipe takes a long result in pieces: what was written before must be out before the process ends.
+  process.stdout.write('', () => process.exit(code));
 }
+
+if (require.main === module || process.argv[1]?.endsWith('undertone.js')) void runFromShell();
