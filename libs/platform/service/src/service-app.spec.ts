@@ -52,6 +52,11 @@ class ThingController implements OnApplicationShutdown {
     }
     if (how === 'protocol') throw new ProtocolError('malformed-report', 'too long', 'reports[3].payload');
     if (how === 'library') throw new LibraryError('odd');
+    if (how === 'prisma') {
+      const quoting =
+        'Invalid `create()` invocation:\n\n{ data: { payload: "deadbeef" } }\n\nA value is missing.';
+      throw Object.assign(new Error(quoting), { name: 'PrismaClientValidationError' });
+    }
     throw Object.assign(new Error('secret inside: row 12'), { detail: 'Key (id)=(deadbeef)' });
   }
 
@@ -241,6 +246,12 @@ describe('a service', () => {
     const line = lines().find(({ msg }) => String(msg).startsWith('answered internal'));
     expect(line).toMatchObject({ level: 'error', correlationId: 'caller-0001' });
     expect(JSON.stringify(line)).toContain('secret inside');
+    expect(log).not.toContain('deadbeef');
+  });
+
+  it('logs what was wrong with a call of the database, not what it was called with', async () => {
+    await problem(await fetch(`${url}/v1/things/fail/prisma`));
+    expect(lines().map(({ msg }) => msg)).toContain('answered internal: A value is missing.');
     expect(log).not.toContain('deadbeef');
   });
 

@@ -47,10 +47,8 @@ export class ProblemFilter implements ExceptionFilter {
     if (problem.getStatus() < 500) return problem;
     const { cause } = problem;
     const err = isNativeError(cause) ? cause : problem;
-    this.logger.error(
-      { correlationId, error: describeError(err) },
-      `answered ${problem.kind}: ${err.message}`,
-    );
+    const error = describeError(err);
+    this.logger.error({ correlationId, error }, `answered ${problem.kind}: ${error.message}`);
     return problem;
   }
 }
