@@ -18,7 +18,7 @@ export type UndertoneErrorCode =
   | 'unexpected-answer'
   | 'cancelled';
 
-/** The message names the value and the rule; a record never appears in it. */
+/** The message names the option or field and the rule; neither record nor label ever appears in it. */
 export class UndertoneError extends Error {
   override readonly name = 'UndertoneError';
   /** HTTP status of the answer, where there was one. */

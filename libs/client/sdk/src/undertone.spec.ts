@@ -116,6 +116,11 @@ describe('connecting', () => {
     ['ε', { maximumEpsilon: 0 }, /^invalid-option: maximumEpsilon is 0/],
     ['ε that is NaN', { maximumEpsilon: NaN }, /^invalid-option: maximumEpsilon is NaN/],
     ['a batch', { upload: { batch: 1001 } }, /^invalid-option: upload.batch is 1001: .* from 1 to 1000/],
+    [
+      'a signer',
+      { trustedKeys: 'any-signer' as unknown as string[] },
+      /^invalid-option: trustedKeys must be a list of the keys/,
+    ],
     ['a concurrency', { upload: { concurrency: 0 } }, /^invalid-option: upload.concurrency is 0/],
     [
       'a number of tries',
@@ -204,6 +209,18 @@ describe('privatising', () => {
     expect(await after.flush()).toEqual({ acknowledged: 0, rejected: 0, waiting: 0 });
   });
 
+  it('sends the bytes that were drawn, whatever the app does to its report', async () => {
+    const undertone = await connect();
+    gateway.moves.push('request-lost', 'request-lost', 'request-lost');
+    const { report, state } = await undertone.submit(RED, 'red', { recordKey: 'a' });
+    expect(state).toBe('waiting');
+    const drawn = encodeReport(report);
+    report.payload.fill(0);
+    expect(encodeReport(await undertone.privatise(RED, 'red', { recordKey: 'a' }))).toEqual(drawn);
+    await undertone.flush();
+    expect([...gateway.stored.values()]).toEqual([drawn]);
+  });
+
   it('won’t report a record to a second task under the same artifact', async () => {
     const outbox = new MemoryOutbox();
     await (await connect({ outbox })).privatise(RED, 'red', { recordKey: 'a' });
@@ -240,13 +257,13 @@ describe('privatising', () => {
     expect(gateway.arrivals).toEqual([]);
   });
 
-  it('names a bad label, record or key', async () => {
+  it('names the rule that a label, record or key breaks, never the label', async () => {
     const undertone = await connect();
     expect(await failure(undertone.privatise(RED, 3))).toBe(
-      'unknown-label: label 3 is out of range: task colours has labels 0 to 2',
+      'unknown-label: the label is out of range: task colours has labels 0 to 2',
     );
     expect(await failure(undertone.privatise(RED, 'mauve'))).toBe(
-      'unknown-label: label "mauve" is unknown: task colours has "red", "green", "blue"',
+      'unknown-label: the label is unknown: task colours has "red", "green", "blue"',
     );
     expect(await failure(undertone.privatise(RED, 'red', { recordKey: '' }))).toMatch(
       /^invalid-option: recordKey is empty/,

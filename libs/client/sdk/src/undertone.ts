@@ -88,6 +88,12 @@ export class Undertone {
     const upload = uploadSettings(options.upload);
     if (!(maximumEpsilon > 0))
       throw new UndertoneError('invalid-option', `maximumEpsilon is ${maximumEpsilon}: it must be above 0`);
+    // Untyped callers: 'any-signer' is for services that read back what they stored.
+    if (!Array.isArray(options.trustedKeys))
+      throw new UndertoneError(
+        'invalid-option',
+        'trustedKeys must be a list of the keys that this app trusts',
+      );
     const random = options.random ?? new WebCryptoRandom();
     const client = new GatewayClient(
       options.url,
@@ -117,7 +123,7 @@ export class Undertone {
    *   doesn't fit the artifact's schema. Nothing is drawn then.
    */
   async privatise(record: RawRecord, label: string | number, options: RecordOptions = {}): Promise<Report> {
-    return decodeReport((await this.#remembered(record, label, options)).bytes);
+    return reportOf(await this.#remembered(record, label, options));
   }
 
   /**
@@ -133,7 +139,7 @@ export class Undertone {
     const entry = await this.#remembered(record, label, options);
     const outcome = entry.state === 'waiting' ? await this.uploader.send([entry]) : undefined;
     const { state, rejection } = (await this.outbox.find(entry.recordKey, entry.artifact)) ?? entry;
-    return { report: decodeReport(entry.bytes), state, rejection, failure: outcome?.failure };
+    return { report: reportOf(entry), state, rejection, failure: outcome?.failure };
   }
 
   /**
@@ -183,8 +189,8 @@ export class Undertone {
     throw new UndertoneError(
       'unknown-label',
       typeof label === 'number'
-        ? `label ${label} is out of range: task ${this.task.name} has labels 0 to ${labels.length - 1}`
-        : `label "${label}" is unknown: task ${this.task.name} has ${labels.map((l) => `"${l}"`).join(', ')}`,
+        ? `the label is out of range: task ${this.task.name} has labels 0 to ${labels.length - 1}`
+        : `the label is unknown: task ${this.task.name} has ${labels.map((l) => `"${l}"`).join(', ')}`,
     );
   }
 
@@ -193,6 +199,11 @@ export class Undertone {
     this.random.fill(bytes);
     return bytes;
   }
+}
+
+/** A copy: what the app does to its report must not change the bytes that a retry sends. */
+function reportOf({ bytes }: OutboxEntry): Report {
+  return decodeReport(bytes.slice());
 }
 
 function checkAgreement(task: TaskDocument, { body, signer }: Artifact): void {
