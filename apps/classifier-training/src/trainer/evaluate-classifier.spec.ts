@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Artifact } from '@undertone/artifact';
+import { type Artifact, vectorise } from '@undertone/artifact';
 import { Classifier, DEFAULT_FIT_SETTINGS } from '@undertone/classification';
 import type { Randomiser, RepresentationRandomiser } from '@undertone/ldp';
 import { evaluateClassifier } from './evaluate-classifier';
@@ -43,12 +43,16 @@ describe('evaluateClassifier', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  const evaluate = (input: RepresentationRandomiser, labels = ['0', '1']) => {
+  const evaluate = (
+    input: RepresentationRandomiser,
+    { labels = ['0', '1'], width = 2, maximum = 255 } = {},
+  ) => {
     const randomiser = { dimension: 2, classes: 2, input } as Randomiser;
     const artifact = {
       randomiser,
       body: { labels },
-      vectorise: (record: ArrayLike<number>) => Float32Array.from(record, (v) => v / 255),
+      vectorise: (record: ArrayLike<number>) =>
+        vectorise({ kind: 'image', height: 1, width, channels: 1, maximum }, record),
       encode: (x: ArrayLike<number>) => Float64Array.from(x),
     } as unknown as Artifact;
     const classifier = new Classifier({
@@ -91,9 +95,20 @@ describe('evaluateClassifier', () => {
   });
 
   it('refuses labels that the mechanism does not know', async () => {
-    await expect(evaluate(inputRandomiser(0.75, 2), ['0', 'one'])).rejects.toThrow(
+    await expect(evaluate(inputRandomiser(0.75, 2), { labels: ['0', 'one'] })).rejects.toThrow(
       'has the label "1", which isn\'t one of the mechanism\'s: 0, one',
     );
+  });
+
+  it('names the row that does not fit the mechanism, and none of its values', async () => {
+    await expect(evaluate(inputRandomiser(0.75, 2), { width: 3 })).rejects.toMatchObject({
+      code: 'unfit-record',
+      message: expect.stringMatching(/^images: row 0 .* \(the image has 2 numbers: it must have 3 /),
+    });
+    await expect(evaluate(inputRandomiser(0.75, 2), { maximum: 100 })).rejects.toMatchObject({
+      code: 'unfit-record',
+      message: "images: row 0 doesn't fit the mechanism's input schema (out-of-range)",
+    });
   });
 });
 

@@ -1,5 +1,5 @@
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
-import { type Artifact } from '@undertone/artifact';
+import { type Artifact, InputError } from '@undertone/artifact';
 import {
   type Classifier,
   evaluate,
@@ -116,10 +116,24 @@ async function encodeLabelled(
       progress({ stage, done: i, total: data.rows });
       await turnOfEventLoop();
     }
-    codes.set(artifact.encode(artifact.vectorise(data.raw(i))), i * d);
+    codes.set(codeOf(data, i, artifact), i * d);
     labels[i] = classOf(data.label(i));
   }
   return { name: data.name, codes, labels };
+}
+
+/** z of a row. @throws JobError without the values of the row: its message goes into the job and the log. */
+function codeOf(data: Dataset, row: number, artifact: Artifact): Float64Array {
+  try {
+    return artifact.encode(artifact.vectorise(data.raw(row)));
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    const detail = error.code === 'wrong-dimension' ? error.message : error.code;
+    throw new JobError(
+      'unfit-record',
+      `${data.name}: row ${row} doesn't fit the mechanism's input schema (${detail})`,
+    );
+  }
 }
 
 /** The artifact's class of a label of the data set, by its name. */
