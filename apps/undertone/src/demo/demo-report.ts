@@ -13,6 +13,7 @@ export interface DeviceSample {
   /** What the trusted side's decoder makes of z and of z̃, grey values 0–255. */
   reconstructionOfRepresentation: number[];
   reconstructionOfReport: number[];
+  /** Of the payload: all of the report that depends on the record. The rest names report, task and artifact. */
   bytesSent: number;
 }
 

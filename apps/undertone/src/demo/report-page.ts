@@ -110,7 +110,7 @@ export function reportPage(r: DemoReport): string {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>Undertone: a classifier from data that nobody saw</title><style>${STYLE}</style></head>
 <body><main>
 <h1>A classifier from data that nobody saw</h1>
-<p class="lead">${whole(r.reports.devices)} devices each held one image and its label. Each sent one randomised report of ${r.samples[0]?.bytesSent ?? 0} bytes and nothing else. From those reports the platform learnt to read ${percent(a.cleanInput, 0)} of new images.</p>
+<p class="lead">${whole(r.reports.devices)} devices each held one image and its label. Each sent one randomised report, of which ${r.samples[0]?.bytesSent ?? 0} bytes tell of its record, and nothing else. From those reports the platform learnt to read ${percent(a.cleanInput, 0)} of new images.</p>
 <div class="tiles">
 <div class="tile"><b>ε = ${e.total}</b><span>promised to each device</span></div>
 <div class="tile"><b>${percent(a.cleanInput)}</b><span>right on new, clean images</span></div>

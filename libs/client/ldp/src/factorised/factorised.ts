@@ -22,7 +22,7 @@ export interface FactorisedSpec {
  * - Guarantee: ε = ε_representation + ε_label by basic composition, the sum rounded up; pure ε-LDP under the
  *   assumptions of either part.
  * - Payload: the bytes of z̃, then those of ỹ.
- * - Errors and edge cases: those of the parts. A record is refused before anything is drawn.
+ * - Errors and edge cases: those of the parts. A record that is refused gives no payload.
  *
  * Source: RLM §3 (arXiv 2010.12464). Derivation: derivation.md.
  */
