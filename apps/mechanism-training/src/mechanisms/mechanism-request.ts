@@ -1,5 +1,6 @@
 import { MAXIMUM_EPSILON, MINIMUM_EPSILON, splitBudget } from '@undertone/ldp';
 import { DatasetSpec } from '@undertone/datasets';
+import { DEFAULT_VRLM_SETTINGS } from '@undertone/representation';
 import { z } from 'zod';
 
 /** Most labels that k-ary randomised response takes in two bytes. */
@@ -64,10 +65,18 @@ export const MechanismRequest = z
     ),
     seed: z.int().nonnegative().default(0),
   })
-  .superRefine(({ epsilon, lambda }, context) => {
+  .superRefine(({ epsilon, lambda, settings }, context) => {
     if (!(epsilon > 0 && lambda > 0 && lambda < 1)) return;
     try {
-      splitBudget(epsilon, lambda);
+      const { representation } = splitBudget(epsilon, lambda);
+      const { mode, epsilonRange } = { ...DEFAULT_VRLM_SETTINGS, ...settings };
+      if (mode === 'fixed' || (epsilonRange.low <= representation && representation <= epsilonRange.high))
+        return;
+      context.addIssue({
+        code: 'custom',
+        path: ['settings', 'epsilonRange'],
+        message: `is ${epsilonRange.low} to ${epsilonRange.high}: a conditioned encoder must be trained for ${representation}, the share of ε that reports spend on features`,
+      });
     } catch (error) {
       context.addIssue({ code: 'custom', path: ['lambda'], message: (error as Error).message });
     }
