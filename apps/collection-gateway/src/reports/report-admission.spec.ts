@@ -63,6 +63,33 @@ it.each(['application/cbor', 'application/json'] as const)(
   },
 );
 
+const payloadWith = (change: (payload: Uint8Array) => Uint8Array | void): Uint8Array => {
+  const payload = good[0].payload.slice();
+  return change(payload) ?? payload;
+};
+
+it.each<[string, Uint8Array, RegExp]>([
+  [
+    'of another dimension',
+    payloadWith((p) => p.slice(4)),
+    /^payload: the payload has 13 bytes: it must have 17$/,
+  ],
+  ['with NaN', payloadWith((p) => p.set([0, 0, 0xc0, 0x7f], 4)), /^payload: coordinate 1 is NaN: it must be/],
+  [
+    'with a label out of range',
+    payloadWith((p) => p.fill(3, 16)),
+    /^payload: the label is 3: it must be below 3$/,
+  ],
+])('says what is wrong with a payload %s', async (_, payload, detail) => {
+  const to = targets();
+  const body = encodeReport({ ...good[0], payload });
+  const receipt = await admitReports(task, body, 'application/cbor', to);
+  expect(receipt.rejected).toEqual([
+    expect.objectContaining({ reason: 'impossible-payload', detail: expect.stringMatching(detail) }),
+  ]);
+  expect(to.records).toEqual([]);
+});
+
 it('takes a single report', async () => {
   const to = targets();
   const receipt = await admitReports(task, encodeReport(good[0]), 'application/cbor', to);
