@@ -30,7 +30,7 @@ export function devicesCommand(): Command {
   simulate
     .addHelpText(
       'after',
-      '\nExample:\n  undertone devices simulate --task digits --data mnist --split-seed 0 --offset 15000 --rows 45000',
+      '\nExample:\n  undertone devices simulate --task digits --data mnist --split-seed 0 --offset 15000 --rows 45000\n\nDevices of one run are forgotten in the next: the same rows once more are drawn and counted once more.',
     )
     .action(async (options: SimulateOptions, command: Command) => {
       const { api, terminal, signal, config } = contextOf(command);
