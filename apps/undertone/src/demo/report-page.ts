@@ -132,7 +132,7 @@ export function reportPage(r: DemoReport): string {
 </dl></div>
 
 <h2>What a device sent</h2>
-<p>Only the tinted columns left the device. The encoder turns the image into a few numbers z, moves them into a ball of fixed size, and adds noise as wide as the promise asks: z̃. The last two columns show what can be drawn back: from z, which nobody ever gets, and from z̃, which is all that the platform has.</p>
+<p>Only the tinted columns left the device. The encoder turns the image into a few numbers z, moves them into a ball of fixed size, and adds noise as wide as the promise asks: z̃. The last two columns show what can be drawn back: from z, which no platform gets (the demo plays the devices too, so it can show six of them), and from z̃, which is all that the platform has.</p>
 <div class="card"><table>
 <thead><tr><th>record<br>(stays)</th><th>z<br>(stays)</th><th class="sent">z̃<br>(sent)</th><th class="sent">label<br>(sent)</th><th>drawn from z<br>(nobody has it)</th><th>drawn from z̃<br>(the platform)</th></tr></thead>
 <tbody>${r.samples.map(sampleRow).join('\n')}</tbody></table></div>
