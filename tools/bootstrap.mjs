@@ -26,8 +26,29 @@ const without = options.flatMap((o, i) => (o === '--without' ? [options[i + 1]] 
 /** What a failed step tells: what failed, why, what to do. */
 class SetUpError extends Error {
   constructor(what, why, remedy) {
-    super(`${what} failed.\n  why:   ${why}\n  to do: ${remedy}`);
+    super(`${what} failed.\n  why:   ${why}\n  to do: ${remedyFor(why) ?? remedy}`);
   }
+}
+
+/** What to do about a reason that any step can meet, by the words in which systems and npm put it. */
+function remedyFor(why) {
+  const remedies = [
+    [/ENOSPC|no space left/i, 'free some disk space (a whole set-up needs about 3 GB) and start again'],
+    [
+      /EROFS|EACCES|EPERM|read-only file system|permission denied/i,
+      `make ${root} writable for this user (npm's cache too, where it is named above) and start again`,
+    ],
+    [
+      /EJSONPARSE|EUSAGE|in sync|ENOLOCK|package-lock\.json/i,
+      'put package-lock.json back as it was committed (git checkout package-lock.json) and start again',
+    ],
+    [
+      /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|E50\d|EIDLETIMEOUT/i,
+      'see that the package registry of npm (npm config get registry) can be reached, and start again',
+    ],
+    [/npm can't be started/, 'install npm, which comes with Node.js, and start again'],
+  ];
+  return remedies.find(([sign]) => sign.test(why))?.[1];
 }
 
 const OLDEST_NODE = [20, 19];
@@ -45,6 +66,9 @@ function checkNode() {
 function command(name, args, settings = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(name, args, { cwd: root, ...settings, stdio: ['ignore', 'pipe', 'pipe'] });
+    // npm answers a gentler signal by rolling back for seconds, into what the next start has begun to write.
+    const stop = () => child.kill('SIGKILL');
+    process.once('exit', stop);
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (d) => {
@@ -53,13 +77,24 @@ function command(name, args, settings = {}) {
       });
     }
     child.on('error', (e) => reject(new Error(`${name} can't be started: ${e.message}`)));
-    child.on('close', (code) =>
-      code === 0 ? resolve(output) : reject(new Error(lastLines(output) || `exit code ${code}`)),
-    );
+    child.on('close', (code) => {
+      process.removeListener('exit', stop);
+      if (code === 0) resolve(output);
+      else reject(new Error(tellingLines(output) || `exit code ${code}`));
+    });
   });
 }
 
-const lastLines = (text) => text.trim().split('\n').slice(-12).join('\n         ');
+/** npm says first what is wrong and then at length how it is used; other programs come to the point at the end. */
+function tellingLines(text) {
+  const lines = text.trim().split('\n');
+  const npm = lines.findIndex((line) => line.startsWith('npm error'));
+  const told = npm < 0 ? lines.slice(-12) : lines.slice(npm, npm + 6);
+  return told
+    .map((line) => line.replace(/^npm error ?/, ''))
+    .filter((line) => line.trim() !== '')
+    .join('\n         ');
+}
 const hashOf = (file) => createHash('sha256').update(readFileSync(file)).digest('hex');
 const readStamp = (file) => (existsSync(file) ? readFileSync(file, 'utf8') : '');
 
@@ -68,6 +103,7 @@ const packages = {
   name: 'packages',
   needed: () => readStamp(packagesStamp) !== hashOf(inRoot('package-lock.json')),
   async run() {
+    rmSync(packagesStamp, { force: true });
     try {
       // Install scripts that download prebuilt binaries fail where only a package registry is reached; the few that matter run below.
       await command('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
@@ -116,7 +152,8 @@ const addon = inRoot('node_modules', '@tensorflow', 'tfjs-node', 'lib', 'napi-v8
 const triedStamp = inRoot('node_modules', '.undertone-native-unavailable');
 const native = {
   name: 'native engine',
-  needed: () => !without.includes('native') && !existsSync(addon) && !existsSync(triedStamp),
+  // Where it was tried in vain it is tried again only by a set-up that shows why.
+  needed: () => !without.includes('native') && !existsSync(addon) && (verbose || !existsSync(triedStamp)),
   async run() {
     const { installNativeTensorflow } = await import('./native-tensorflow.mjs');
     const { outcome, detail } = await installNativeTensorflow({
@@ -184,7 +221,8 @@ async function withLock(work) {
       const young = existsSync(lock) && Date.now() - statSync(lock).mtimeMs < 2000;
       if (owner ? !isAlive(owner) : !young) rmSync(lock, { force: true });
       else {
-        if (waited === 0) console.log(`waiting for the set-up of process ${owner} …`);
+        if (waited === 0)
+          console.log(`waiting for the set-up of process ${owner} … (if none runs: rm ${lock})`);
         await new Promise((r) => setTimeout(r, 500));
       }
     }
@@ -213,22 +251,31 @@ function isAlive(pid) {
 
 const seconds = (since) => `${((Date.now() - since) / 1000).toFixed(1)} s`;
 
+/** @returns whether the step had anything to do */
+async function performed(step) {
+  const began = Date.now();
+  const live = process.stdout.isTTY;
+  try {
+    if (!(await step.needed())) return false;
+    if (live) process.stdout.write(`  … ${step.name}`);
+    const detail = await step.run();
+    if (live) process.stdout.write('\r\x1b[K');
+    if (detail === undefined) return false;
+    console.log(`  ✓ ${step.name.padEnd(14)} ${seconds(began).padStart(7)}  ${detail}`);
+    return true;
+  } catch (e) {
+    if (e instanceof SetUpError || e.code === undefined) throw e;
+    throw new SetUpError(`the step "${step.name}"`, e.message, 'mend that and start again');
+  }
+}
+
 async function main() {
   const start = Date.now();
   checkNode();
   let done = 0;
   await withLock(async () => {
-    mkdirSync(inRoot('out'), { recursive: true });
     for (const step of [packages, postgres, native, prismaClient, compile]) {
-      if (!(await step.needed())) continue;
-      const began = Date.now();
-      const live = process.stdout.isTTY;
-      if (live) process.stdout.write(`  … ${step.name}`);
-      const detail = await step.run();
-      if (live) process.stdout.write('\r\x1b[K');
-      if (detail === undefined) continue;
-      done += 1;
-      console.log(`  ✓ ${step.name.padEnd(14)} ${seconds(began).padStart(7)}  ${detail}`);
+      if (await performed(step)) done += 1;
     }
   });
   console.log(done === 0 ? `set-up: nothing to do (${seconds(start)})` : `set-up: done in ${seconds(start)}`);
