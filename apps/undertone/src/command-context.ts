@@ -86,4 +86,8 @@ export const parseEpsilon = (text: string): number => inRange('ε', 0.01, 64, fa
 export const parseLambda = (text: string): number => inRange('λ', 0.01, 0.99, false, text);
 export const parseSeed = (text: string): number => inRange('a seed', 0, 2 ** 31 - 1, true, text);
 export const parseCount = (text: string): number => inRange('a count', 1, 100_000_000, true, text);
+export const parseAddress = (text: string): string => {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
+  throw new InvalidArgumentError(`an address must be like http://127.0.0.1:8377, and "${text}" is not.`);
+};
 export const parsePort = (text: string): number => inRange('a port', 0, 65_535, true, text);

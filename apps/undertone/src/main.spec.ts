@@ -41,6 +41,7 @@ describe('the command line', () => {
     ['ε of zero', ['demo', '--epsilon', '0'], 'from 0.01 to 64'],
     ['a share outside (0, 1)', ['demo', '--lambda', '1'], 'from 0.01 to 0.99'],
     ['a missing required option', ['task', 'create', '--name', 'x'], '--mechanism'],
+    ['an address that is none', ['task', 'list', '--url', 'nonsense'], '"nonsense" is not'],
     ['an unknown mode', ['mechanism', 'fit', '--mode', 'loose'], 'fixed, conditioned'],
     ['an unknown part', ['classifier', 'fit', '--evaluate', 'tset'], 'train, test'],
     ['more rows than one prediction takes', ['classifier', 'predict', 'x', '--rows', '500'], 'at most 100'],

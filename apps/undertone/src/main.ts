@@ -1,7 +1,7 @@
 import { readEnvironment } from '@undertone/config';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 
-import { setProgramEnvironment } from './command-context';
+import { parseAddress, setProgramEnvironment } from './command-context';
 import { classifierCommand } from './commands/classifier';
 import { demoCommand } from './commands/demo';
 import { devicesCommand } from './commands/devices';
@@ -23,7 +23,11 @@ function withCommonOptions(command: Command): Command {
       .option('--json', 'print the result as JSON, and nothing else')
       .option('--home <folder>', 'folder of the platform (default: UNDERTONE_HOME or ./.undertone)');
     if (!['up', 'demo', 'doctor'].includes(command.name())) {
-      command.option('--url <address>', 'address of a running platform (default: the one of this home)');
+      command.option(
+        '--url <address>',
+        'address of a running platform (default: the one of this home)',
+        parseAddress,
+      );
     }
   }
   return command;

@@ -45,6 +45,9 @@ function node(): Finding {
   };
 }
 
+const NATIVE_IS_MISSING =
+  'training is many times slower without native TensorFlow: run "npm run bootstrap -- --verbose" to see why it is missing';
+
 async function engine({ engine: prefer }: UndertoneConfig): Promise<Finding> {
   try {
     const backend = await probeEngine(prefer);
@@ -56,10 +59,7 @@ async function engine({ engine: prefer }: UndertoneConfig): Promise<Finding> {
       because:
         backend.name === 'tensorflow'
           ? []
-          : [
-              ...failures,
-              'training is many times slower without native TensorFlow: run "npm run bootstrap -- --verbose" to see why it is missing',
-            ],
+          : [...failures, prefer === 'auto' ? NATIVE_IS_MISSING : `UNDERTONE_ENGINE=${prefer} asks for it`],
     };
   } catch (e) {
     return {
