@@ -51,6 +51,22 @@ describe('HostedService', () => {
     expect(store!.pool.ended).toBe(true);
   });
 
+  it('is not ready while its database does not answer', async () => {
+    const service = await start();
+    const ready = async () => {
+      const answer = await fetch(`${service.url}/health/ready`);
+      return { status: answer.status, text: await answer.text() };
+    };
+    expect(await ready()).toMatchObject({ status: 200, text: expect.stringContaining('"database"') });
+    const away = jest.spyOn(store!.pool, 'query').mockImplementation(() => {
+      throw new Error('connection refused');
+    });
+    expect(await ready()).toMatchObject({ status: 503, text: expect.stringContaining('connection refused') });
+    away.mockRestore();
+    expect((await ready()).status).toBe(200);
+    await service.stop();
+  });
+
   it('closes what it had opened when a module fails, and passes the error on', async () => {
     const broken = () => {
       throw new Error('no such trainer');

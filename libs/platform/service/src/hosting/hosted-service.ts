@@ -1,5 +1,6 @@
 import { type DynamicModule } from '@nestjs/common';
 import { type ServiceConfig } from '@undertone/config';
+import { Readiness } from '@undertone/observability';
 import {
   applyMigrations,
   connectStore,
@@ -70,6 +71,8 @@ export class HostedService {
         },
       });
       app = await createServiceApp(settings.modules(store), settings);
+      const { check } = store;
+      app.nest.get(Readiness).add('database', check);
       return new HostedService(await app.listen(), config, stopParts, databaseLost);
     } catch (error) {
       await stopParts();
