@@ -1,4 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -135,6 +136,18 @@ describe('the life cycle by commands', () => {
     ]);
     expect(findings.filter((f) => f.state === 'failed')).toEqual([]);
   }, 60_000);
+});
+
+describe('the command as npm links it', () => {
+  it('runs through the link, whatever that is called', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'undertone-link-'));
+    const link = path.join(folder, 'undertone');
+    symlinkSync(path.resolve(__dirname, '..', 'bin', 'undertone.js'), link);
+    const { status, stdout } = spawnSync(process.execPath, [link, '--help'], { encoding: 'utf8' });
+    rmSync(folder, { recursive: true });
+    expect(status).toBe(0);
+    expect(stdout).toContain('Usage: undertone');
+  }, 30_000);
 });
 
 describe('undertone up in a folder that cannot be written', () => {

@@ -74,7 +74,8 @@ export async function run(args: string[], environment: NodeJS.ProcessEnv): Promi
   }
 }
 
-async function runFromShell(): Promise<void> {
+/** Runs the process's own command line and ends the process. */
+export async function runFromShell(): Promise<void> {
   let code: number;
   try {
     code = await run(process.argv.slice(2), { ...readEnvironment() });
@@ -86,4 +87,4 @@ async function runFromShell(): Promise<void> {
   process.stdout.write('', () => process.exit(code));
 }
 
-if (require.main === module || process.argv[1]?.endsWith('undertone.js')) void runFromShell();
+if (require.main === module) void runFromShell();
