@@ -1,6 +1,6 @@
 // Sets the machine up: packages, embedded PostgreSQL, native TensorFlow, Prisma client, build. Needs Node and npm only.
 // Every step is idempotent and says nothing of itself when it has nothing to do.
-//   node tools/bootstrap.mjs [--without native] [--verbose]
+//   node tools/bootstrap.mjs [--without native] [--retry] [--verbose]
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -21,6 +21,7 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const inRoot = (...parts) => path.join(root, ...parts);
 const options = process.argv.slice(2);
 const verbose = options.includes('--verbose');
+const retry = options.includes('--retry');
 const without = options.flatMap((o, i) => (o === '--without' ? [options[i + 1]] : []));
 
 /** What a failed step tells: what failed, why, what to do. */
@@ -152,8 +153,8 @@ const addon = inRoot('node_modules', '@tensorflow', 'tfjs-node', 'lib', 'napi-v8
 const triedStamp = inRoot('node_modules', '.undertone-native-unavailable');
 const native = {
   name: 'native engine',
-  // Where it was tried in vain it is tried again only by a set-up that shows why.
-  needed: () => !without.includes('native') && !existsSync(addon) && (verbose || !existsSync(triedStamp)),
+  // Where it was tried in vain, a later start doesn't wait for it again unless asked to.
+  needed: () => !without.includes('native') && !existsSync(addon) && (retry || !existsSync(triedStamp)),
   async run() {
     const { installNativeTensorflow } = await import('./native-tensorflow.mjs');
     const { outcome, detail } = await installNativeTensorflow({

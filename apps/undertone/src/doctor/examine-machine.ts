@@ -46,7 +46,7 @@ function node(): Finding {
 }
 
 const NATIVE_IS_MISSING =
-  'training is many times slower without native TensorFlow: run "npm run bootstrap -- --verbose" to see why it is missing';
+  'training is many times slower without native TensorFlow: run "npm run bootstrap" to try again and see why it is missing';
 
 async function engine({ engine: prefer }: UndertoneConfig): Promise<Finding> {
   try {
@@ -66,7 +66,7 @@ async function engine({ engine: prefer }: UndertoneConfig): Promise<Finding> {
       part: 'engine',
       state: 'failed',
       used: `none (UNDERTONE_ENGINE=${prefer})`,
-      because: [(e as Error).message],
+      because: ((e as { stderr?: string }).stderr || (e as Error).message).split('\n'),
     };
   }
 }
