@@ -277,7 +277,7 @@ describe('paths', () => {
     ['absolute and absent', '/no/such/file'],
   ])('%s are refused', (_, images) => {
     expect(errorOf(load(images))).toBe(
-      `outside-roots: ${images}: it must lie within a data folder; the data folders are ${root}`,
+      `outside-roots: ${images}: it must lie within a data folder; the data folders are ${root}: move it there, or name its folder in UNDERTONE_DATA_ROOTS`,
     );
   });
 
@@ -287,7 +287,7 @@ describe('paths', () => {
 
   it('are refused without roots, and without one that exists', () => {
     expect(errorOf(load('inside', []))).toBe(
-      'outside-roots: inside: it must lie within a data folder; no data folder is configured',
+      'outside-roots: inside: it must lie within a data folder; no data folder is configured: name its folder in UNDERTONE_DATA_ROOTS',
     );
     expect(errorOf(load('inside', [path.join(root, 'none')]))).toMatch(/^missing-file/);
   });

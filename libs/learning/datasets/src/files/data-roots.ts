@@ -42,6 +42,8 @@ function isWithin(file: string, folder: string): boolean {
 
 function outside(wanted: string, roots: readonly string[]): DatasetError {
   const where =
-    roots.length === 0 ? 'no data folder is configured' : `the data folders are ${roots.join(', ')}`;
+    roots.length === 0
+      ? 'no data folder is configured: name its folder in UNDERTONE_DATA_ROOTS'
+      : `the data folders are ${roots.join(', ')}: move it there, or name its folder in UNDERTONE_DATA_ROOTS`;
   return new DatasetError('outside-roots', `${wanted}: it must lie within a data folder; ${where}`);
 }
