@@ -28,6 +28,7 @@ import { addBodyParsers } from './http/body-parsers';
 import { CORRELATION_HEADER, correlationIdOf } from './http/correlation-id';
 import { Drain } from './http/drain';
 import { measureRequests } from './http/http-metrics';
+import { BootLogger } from './lifecycle/boot-logger';
 import { listenFailure } from './lifecycle/service-error';
 import { Problem, type ProblemMapping } from './problems/problem';
 import { ProblemFilter, sendProblem } from './problems/problem-filter';
@@ -93,7 +94,7 @@ export class ServiceApp {
       bufferLogs: true,
       abortOnError: false,
     });
-    nest.useLogger(nest.get(NestPinoLogger));
+    nest.useLogger(new BootLogger(nest.get(NestPinoLogger)));
     addBodyParsers(fastify);
     measureRequests(fastify, nest.get(Metrics));
     nest.useGlobalPipes(new RequestValidationPipe());
