@@ -1,5 +1,5 @@
 import { byteaArray, type LogPositions } from '@undertone/report-log';
-
+import { inTransaction } from '@undertone/store';
 import { type Pool, type PoolClient } from 'pg';
 
 import { addOutcomes, type OutcomeTally, SHARDS } from '../counts/outcome-counts';
@@ -143,24 +143,4 @@ async function insertRejected(
     entries.map(({ reason }) => reason),
     entries.map(({ detail }) => detail),
   ]);
-}
-
-async function inTransaction<T>(pool: Pool, work: (transaction: PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect();
-  // A connection that is lost between two statements fails the next; without a listener it would end the process.
-  let broken: Error | undefined;
-  const lost = (error: Error): void => void (broken = error);
-  client.on('error', lost);
-  try {
-    await client.query('BEGIN');
-    const value = await work(client);
-    await client.query('COMMIT');
-    return value;
-  } catch (error) {
-    await client.query('ROLLBACK').catch(lost);
-    throw error;
-  } finally {
-    client.off('error', lost);
-    client.release(broken);
-  }
 }

@@ -7,7 +7,6 @@ export { handlersByKind } from './job-handlers';
 export type { JobTable } from './job-rows';
 export type { JobRunnerOptions } from './job-runner';
 export { JobRunner } from './job-runner';
-export type { Sql } from './sql';
 export type { TrainerContext } from './trainer';
 export { runTrainer } from './trainer';
 export { writeWhole } from './write-whole';

@@ -6,7 +6,7 @@ import { type JobEvent } from './job-events';
 import { type JobContext, type JobHandler } from './job-handlers';
 import { type JobRows } from './job-rows';
 import { LeaseKeeper } from './lease-keeper';
-import { inTransaction, type Sql } from './sql';
+import { inTransaction, type Sql } from '@undertone/store';
 import { type TrainerOutcome, TrainerProcess } from './trainer-process';
 
 const PROGRESS_INTERVAL_MS = 500;

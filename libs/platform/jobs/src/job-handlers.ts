@@ -1,6 +1,6 @@
 import { type Job } from './job';
 import { JobConfigurationError } from './job-errors';
-import { type Sql } from './sql';
+import { type Sql } from '@undertone/store';
 
 /** What a handler may use of the job that it serves. */
 export interface JobContext {

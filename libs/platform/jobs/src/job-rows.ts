@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Job, type JobFailure, type JobProgress } from './job';
-import { type Sql } from './sql';
+import { type Sql } from '@undertone/store';
 
 /** The tables that hold jobs: one a service. */
 export type JobTable = 'mechanism_jobs' | 'classifier_jobs';

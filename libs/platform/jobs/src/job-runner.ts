@@ -10,7 +10,7 @@ import { type JobEvent } from './job-events';
 import { JobExecution } from './job-execution';
 import { handlersByKind, type JobHandler } from './job-handlers';
 import { JobRows, type JobTable } from './job-rows';
-import { inTransaction, type Sql } from './sql';
+import { inTransaction, type Sql } from '@undertone/store';
 
 export interface JobRunnerOptions {
   pool: Pool;

@@ -17,6 +17,6 @@ export {
 export { type OutcomeRepository } from './repositories/outcome-repository';
 export { type ReportRecord, type ReportRepository } from './repositories/report-repository';
 export { type NewTask, type TaskRecord, type TaskRepository } from './repositories/task-repository';
-export { type Sql } from './sql';
+export { inTransaction, type Sql } from './sql';
 export { connectStore, type PoolSettings, type Store } from './store';
 export { StoreError, type StoreErrorCode } from './store-error';

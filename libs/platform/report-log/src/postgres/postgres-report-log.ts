@@ -176,7 +176,8 @@ export class PostgresReportLog implements ReportLog {
     const ignore = (): void => undefined;
     client.on('error', ignore);
     const close = async (failure?: Error): Promise<void> => {
-      client.off('error', ignore);
+      // A connection that failed may say so once more while it is thrown away.
+      if (failure === undefined) client.off('error', ignore);
       client.release(failure);
     };
     const lock = `report-log/${consumer}/${PARTITION}`;
