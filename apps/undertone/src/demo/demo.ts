@@ -143,9 +143,18 @@ async function lifeCycle(context: CommandContext, options: DemoOptions, start: n
   const classifierSeconds = clock();
   terminal.say(`  classifier ${classifier.id} fitted (${classifierSeconds.toFixed(1)} s)`);
 
-  const measured = classifier.metrics.evaluation;
-  if (!measured?.privateInput)
-    throw new Error(`classifier ${classifier.id} came back without the evaluation that the demo asked for`);
+  const { cleanInput, privateInput, ceilingPrivateInput, noPrivacy, auxiliaryOnly } =
+    classifier.metrics.evaluation ?? {};
+  if (
+    cleanInput === undefined ||
+    privateInput === undefined ||
+    ceilingPrivateInput === undefined ||
+    noPrivacy === undefined ||
+    auxiliaryOnly === undefined
+  )
+    throw new Error(
+      `classifier ${classifier.id} came back without all of the evaluation that the demo asked for`,
+    );
   const { artifact } = fleet;
   const { claim } = artifact.body;
   const part = (of: string) => claim.parts.find((p) => p.of === of)?.epsilon ?? claim.epsilon;
@@ -164,20 +173,20 @@ async function lifeCycle(context: CommandContext, options: DemoOptions, start: n
     epsilon: { total: claim.epsilon, features: part('representation'), label: part('label') },
     lambda,
     claim: {
-      kind: 'pure ε-local differential privacy',
-      neighbouring: 'any two records (image and label)',
+      kind: inWords(claim.kind),
+      neighbouring: inWords(claim.neighbouring),
       composition: claim.composition,
-      assumptions: claim.assumptions.map((a) => ASSUMPTIONS[a] ?? a),
-      d1: 'public: the encoder was trained on it without protection',
+      assumptions: claim.assumptions.map(inWords),
+      d1: inWords(claim.d1.kind),
     },
     accuracy: {
-      cleanInput: measured.cleanInput.value,
-      privateInput: measured.privateInput.value,
-      ceilingPrivateInput: measured.ceilingPrivateInput ?? 1,
-      noPrivacy: measured.noPrivacy ?? Number.NaN,
-      auxiliaryOnly: measured.auxiliaryOnly ?? 1 / artifact.body.labels.length,
+      cleanInput: cleanInput.value,
+      privateInput: privateInput.value,
+      ceilingPrivateInput,
+      noPrivacy,
+      auxiliaryOnly,
     },
-    intervals: { cleanInput: measured.cleanInput, privateInput: measured.privateInput },
+    intervals: { cleanInput, privateInput },
     reports: {
       devices: fleet.devices,
       accepted: fleet.accepted,
@@ -199,11 +208,17 @@ async function lifeCycle(context: CommandContext, options: DemoOptions, start: n
   };
 }
 
-const ASSUMPTIONS: Record<string, string> = {
+/** The terms of a claim as a newcomer reads them. */
+const WORDS: Record<string, string> = {
+  'pure-ldp': 'pure ε-local differential privacy',
+  'any-two-records': 'any two records (image and label)',
+  public: 'public: the encoder was trained on it without protection',
   'idealised-real-arithmetic':
     'Laplace noise as of real numbers, though computers round (docs/guarantees.md)',
   'one-report-per-record': 'one report a record; a retry sends the same bytes',
 };
+
+const inWords = (term: string): string => WORDS[term] ?? term;
 
 /** Seconds since the last call. */
 function stopwatch(): () => number {

@@ -66,10 +66,10 @@ export async function simulateDevices(options: FleetOptions): Promise<FleetOutco
   const device = async (row: number): Promise<void> => {
     const recordKey = `device-${data.sourceRow(row)}`;
     const outcome = await sdk.submit(data.raw(row), data.labels[data.label(row)], { recordKey });
+    if (row < options.remember) remembered.push({ row, report: outcome.report });
     // A report that found no gateway waits in the outbox for the round below.
     if (outcome.state === 'waiting') return;
     tally[outcome.state === 'rejected' ? 'rejected' : 'accepted'] += 1;
-    if (row < options.remember) remembered.push({ row, report: outcome.report });
     progress.update(tally.accepted + tally.rejected);
     options.onReport?.(tally.accepted + tally.rejected);
   };
