@@ -83,7 +83,7 @@ export async function runFromShell(): Promise<void> {
     process.stderr.write(`error: the file .env can't be read: ${(e as Error).message}\n`);
     code = EXIT.failed;
   }
-  // A pipe takes a long result in pieces: what was written before must be out before the process ends.
+  // Except on Linux, a pipe takes a long result later: what was written must be out before the process ends.
   process.stdout.write('', () => process.exit(code));
 }
 
