@@ -67,7 +67,10 @@ export default [
               ],
             },
             { sourceTag: 'room:store', onlyDependOnLibsWithTags: ['room:store'] },
-            { sourceTag: 'room:report-log', onlyDependOnLibsWithTags: ['room:report-log', 'room:store'] },
+            {
+              sourceTag: 'room:report-log',
+              onlyDependOnLibsWithTags: ['room:report-log', 'room:store', 'room:protocol'],
+            },
             { sourceTag: 'room:jobs', onlyDependOnLibsWithTags: ['room:jobs', 'room:store'] },
             {
               sourceTag: 'room:job-service',

@@ -437,7 +437,11 @@ describe('reports', () => {
 const failing = (error: ReportLogError): ReportLog => ({
   name: 'failing',
   append: () => Promise.reject(error),
-  subscribe: () => ({ stop: async () => undefined }),
+  subscribe: () => ({
+    lastActiveAt: () => new Date(),
+    died: new Promise<Error>(() => undefined),
+    stop: async () => undefined,
+  }),
   lag: async () => 0,
   discard: async () => 0,
   close: async () => undefined,

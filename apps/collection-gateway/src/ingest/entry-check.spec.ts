@@ -1,4 +1,4 @@
-import { encodeReport } from '@undertone/protocol';
+import { encodeReport, LIMITS, REPORT_SCHEMA } from '@undertone/protocol';
 
 import { impossiblePayload, sampleReport, sampleTask } from '../../test/sample-task';
 import { ADMISSION_GRACE_MS, checkEntries } from './entry-check';
@@ -9,8 +9,10 @@ const task = sampleTask('weather', { opensAt, closesAt });
 const during = new Date('2024-03-15T00:00:00Z');
 const report = sampleReport(task, 1);
 
-const check = (value: Uint8Array, appendedAt = during) =>
-  checkEntries([{ offset: 7n, value, appendedAt }], async (name) => (name === task.name ? task : undefined));
+const check = (value: Uint8Array, appendedAt = during, schema: string | undefined = REPORT_SCHEMA) =>
+  checkEntries([{ offset: 7n, value, schema, appendedAt }], async (name) =>
+    name === task.name ? task : undefined,
+  );
 
 const malformed = {
   'no bytes': Buffer.alloc(0),
@@ -50,6 +52,28 @@ it.each([
 });
 
 it.each([
+  ['no schema', undefined, 'no-schema'],
+  ['an empty schema', '', 'unknown-schema'],
+  ['a later version', 'undertone.report.v2', 'unknown-schema'],
+] as const)('sets an entry of %s aside, whatever it holds', async (_, schema, reason) => {
+  const entry = { offset: 7n, value: encodeReport(report), schema, appendedAt: during };
+  const { storable, unstorable } = await checkEntries([entry], async () => task);
+  expect(storable).toEqual([]);
+  expect(unstorable).toEqual([{ offset: 7n, task: null, reason, detail: expect.any(String) }]);
+});
+
+it('sets what is larger than any report aside without reading it', async () => {
+  const { unstorable } = await check(Buffer.alloc(LIMITS.maximumReportBytes + 1));
+  expect(unstorable[0].reason).toBe('too-large');
+});
+
+it('takes the largest report', async () => {
+  const longest = { ...report, task: 'a'.repeat(64), payload: new Uint8Array(LIMITS.maximumPayloadBytes) };
+  const bytes = encodeReport(longest).length;
+  expect(bytes).toBeLessThanOrEqual(LIMITS.maximumReportBytes);
+});
+
+it.each([
   [new Date(opensAt.getTime() - ADMISSION_GRACE_MS - 1), 'wrong-task'],
   [new Date(opensAt.getTime() - ADMISSION_GRACE_MS), undefined],
   [new Date(closesAt.getTime() + ADMISSION_GRACE_MS - 1), undefined],
@@ -73,6 +97,7 @@ it('looks a task up once a batch', async () => {
   const entries = Array.from({ length: 20 }, (_, i) => ({
     offset: BigInt(i),
     value: encodeReport(sampleReport(task, i)),
+    schema: REPORT_SCHEMA,
     appendedAt: during,
   }));
   await checkEntries(entries, async () => {
@@ -87,6 +112,9 @@ it('fails where tasks can’t be looked up: nothing is set aside for that', asyn
     throw new Error('database is away');
   };
   await expect(
-    checkEntries([{ offset: 0n, value: encodeReport(report), appendedAt: during }], away),
+    checkEntries(
+      [{ offset: 0n, value: encodeReport(report), schema: REPORT_SCHEMA, appendedAt: during }],
+      away,
+    ),
   ).rejects.toThrow('database is away');
 });

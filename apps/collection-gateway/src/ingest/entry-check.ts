@@ -1,4 +1,11 @@
-import { decodeReport, ProtocolError, type RejectionReason, type Report } from '@undertone/protocol';
+import {
+  decodeReport,
+  LIMITS,
+  ProtocolError,
+  type RejectionReason,
+  type Report,
+  REPORT_SCHEMA,
+} from '@undertone/protocol';
 import { type LogEntry } from '@undertone/report-log';
 
 import { reportFault } from '../reports/report-check';
@@ -37,6 +44,9 @@ const RULES: Record<RejectionReason, string> = {
   'wrong-task': 'no such task took reports when the entry arrived',
   'wrong-artifact': 'the task collects under another artifact',
   'impossible-payload': 'the randomiser of the task can’t have made the payload',
+  'no-schema': `the entry has no header schema; it must say ${REPORT_SCHEMA}`,
+  'unknown-schema': `the entry’s header schema is not ${REPORT_SCHEMA}`,
+  'too-large': `the entry has more than the ${LIMITS.maximumReportBytes} bytes that a report can have`,
 };
 
 /**
@@ -50,10 +60,16 @@ export async function checkEntries(
   const storable: StorableEntry[] = [];
   const unstorable: UnstorableEntry[] = [];
   const tasks = new Map<string, CollectionTask | undefined>();
-  for (const { offset, value, appendedAt } of entries) {
+  for (const entry of entries) {
+    const { offset, value, appendedAt } = entry;
     const refuse = (reason: RejectionReason, task: string | null): void => {
       unstorable.push({ offset, task, reason, detail: RULES[reason] });
     };
+    const fault = formFault(entry);
+    if (fault !== undefined) {
+      refuse(fault, null);
+      continue;
+    }
     const report = readReport(value);
     if (report === undefined) {
       refuse('malformed', null);
@@ -70,6 +86,13 @@ export async function checkEntries(
     else refuse(reason, task.name);
   }
   return { storable, unstorable };
+}
+
+/** What can be said against an entry before it is read. */
+function formFault({ schema, value }: LogEntry): RejectionReason | undefined {
+  if (schema === undefined) return 'no-schema';
+  if (schema !== REPORT_SCHEMA) return 'unknown-schema';
+  return value.length > LIMITS.maximumReportBytes ? 'too-large' : undefined;
 }
 
 function readReport(value: Uint8Array): Report | undefined {

@@ -1,4 +1,4 @@
-export { LIMITS, REPORT_ID_BYTES } from './limits';
+export { LIMITS, REPORT_ID_BYTES, REPORT_SCHEMA } from './limits';
 export { MEDIA_TYPES, PROBLEM_MEDIA_TYPE, reportMediaType, type ReportMediaType } from './media-type';
 export {
   PROBLEM_TYPES,

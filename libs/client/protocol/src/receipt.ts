@@ -6,8 +6,21 @@ import { z } from 'zod';
  * - `wrong-artifact`: the task collects under another artifact.
  * - `impossible-payload`: the artifact's randomiser can't have made this payload.
  * - `malformed`: the report breaks the wire format.
+ *
+ * Of entries that someone else wrote to the log, also:
+ * - `no-schema`: the entry doesn't say what it is.
+ * - `unknown-schema`: it says that it is something else, or a version that isn't known.
+ * - `too-large`: it has more bytes than any report.
  */
-export const RejectionReason = z.enum(['wrong-task', 'wrong-artifact', 'impossible-payload', 'malformed']);
+export const RejectionReason = z.enum([
+  'wrong-task',
+  'wrong-artifact',
+  'impossible-payload',
+  'malformed',
+  'no-schema',
+  'unknown-schema',
+  'too-large',
+]);
 export type RejectionReason = z.infer<typeof RejectionReason>;
 
 /** One refused report of a batch. */

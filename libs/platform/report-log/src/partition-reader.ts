@@ -37,7 +37,10 @@ export class PartitionReader implements Subscription {
   private pause: AbortController | undefined;
   private appended = false;
   private failures = 0;
+  private lastActive = new Date();
   private readonly running: Promise<void>;
+  /** Never resolves: a reader goes on after whatever failure. */
+  readonly died = new Promise<Error>(() => undefined);
 
   constructor(
     private readonly consumer: LogConsumer,
@@ -52,6 +55,10 @@ export class PartitionReader implements Subscription {
     this.pause?.abort();
   }
 
+  lastActiveAt(): Date {
+    return this.lastActive;
+  }
+
   async stop(): Promise<void> {
     this.stopping = true;
     this.stopSignal.abort();
@@ -61,6 +68,7 @@ export class PartitionReader implements Subscription {
 
   private async run(): Promise<void> {
     while (!this.stopping) {
+      this.lastActive = new Date();
       let partition: OpenPartition | undefined;
       let batch: LogBatch | undefined;
       try {
@@ -91,6 +99,7 @@ export class PartitionReader implements Subscription {
     };
     let ahead: Promise<LogEntry[]> | undefined;
     while (!this.stopping) {
+      this.lastActive = new Date();
       const entries = await (ahead ?? read());
       ahead = undefined;
       if (entries.length === 0) {

@@ -31,7 +31,7 @@ export interface ReportLog {
   close(): Promise<void>;
 }
 
-/** What a report is to the log: opaque bytes. Records with equal keys stay in one partition, in order. */
+/** What a report is to the log: opaque bytes, which the log marks with the schema `REPORT_SCHEMA`. Records with equal keys stay in one partition, in order. */
 export interface LogRecord {
   readonly key: Uint8Array;
   readonly value: Uint8Array;
@@ -41,6 +41,8 @@ export interface LogEntry {
   /** Grows within a partition; not necessarily by one. */
   readonly offset: bigint;
   readonly value: Uint8Array;
+  /** What the writer says the value is: `REPORT_SCHEMA` of one that follows the protocol; `undefined` of one that says nothing. */
+  readonly schema: string | undefined;
   readonly appendedAt: Date;
 }
 
@@ -66,6 +68,13 @@ export interface LogConsumer extends LogPositions {
 }
 
 export interface Subscription {
+  /**
+   * When the subscription last did anything: looked at the log, began or ended a handler's attempt. One that is
+   * alive is never more than a few seconds behind, a long handler apart; an older time means that it is stuck.
+   */
+  lastActiveAt(): Date;
+  /** Resolves with the reason when it will never read again although nobody stopped it; otherwise never. */
+  readonly died: Promise<Error>;
   /** Resolves when no handler runs and none will. */
   stop(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { REPORT_SCHEMA } from '@undertone/protocol';
 import fc from 'fast-check';
 
 import {
@@ -116,6 +117,7 @@ export function describeReportLog(adapter: string, create: () => Promise<LogUnde
       const entries = consumer.batches.flatMap((batch) => batch.entries);
       expect(Buffer.from(entries[0].value)).toEqual(bytes);
       expect(entries[1].value).toHaveLength(0);
+      expect(entries.map((entry) => entry.schema)).toEqual([REPORT_SCHEMA, REPORT_SCHEMA]);
       expect(entries[1].offset).toBeGreaterThan(entries[0].offset);
       expect(Math.abs(entries[0].appendedAt.getTime() - began)).toBeLessThan(60_000);
     });
@@ -212,6 +214,12 @@ export function describeReportLog(adapter: string, create: () => Promise<LogUnde
       await log.append(numbered(1, 'late'));
       await new Promise((resolve) => setTimeout(resolve, 30));
       expect(consumer.values).toEqual(['0']);
+    });
+
+    it('tells when it was last active, also while nothing comes', async () => {
+      const subscription = subscribe(open(), new RecordingConsumer());
+      const first = subscription.lastActiveAt().getTime();
+      await eventually('a later time', () => subscription.lastActiveAt().getTime() > first);
     });
 
     it('counts what waits, and discards only what the consumer is past', async () => {

@@ -1,3 +1,5 @@
+import { REPORT_SCHEMA } from '@undertone/protocol';
+
 import { GroupCommit } from '../group-commit';
 import { DEFAULT_IDLE_MS, DEFAULT_RETRY_MS, type OpenPartition, PartitionReader } from '../partition-reader';
 import {
@@ -79,6 +81,8 @@ export class MemoryReportLog implements ReportLog {
     );
     for (const reader of readers) this.readers.add(reader);
     return {
+      lastActiveAt: () => new Date(Math.min(...readers.map((reader) => reader.lastActiveAt().getTime()))),
+      died: Promise.race(readers.map((reader) => reader.died)),
       stop: async () => {
         await Promise.all(readers.map((reader) => reader.stop()));
         for (const reader of readers) this.readers.delete(reader);
@@ -117,7 +121,12 @@ export class MemoryReportLog implements ReportLog {
     const appendedAt = new Date();
     for (const { key, value } of records) {
       const partition = this.partitions[partitionOf(key, this.partitions.length)];
-      partition.entries.push({ offset: partition.next++, value: Uint8Array.from(value), appendedAt });
+      partition.entries.push({
+        offset: partition.next++,
+        value: Uint8Array.from(value),
+        schema: REPORT_SCHEMA,
+        appendedAt,
+      });
     }
     for (const reader of this.readers) reader.wake();
   }

@@ -1,3 +1,4 @@
+import { REPORT_SCHEMA } from '@undertone/protocol';
 import { type Pool, type PoolClient } from 'pg';
 
 import { GroupCommit } from '../group-commit';
@@ -103,6 +104,8 @@ export class PostgresReportLog implements ReportLog {
     });
     this.readers.add(reader);
     return {
+      lastActiveAt: () => reader.lastActiveAt(),
+      died: reader.died,
       stop: async () => {
         await reader.stop();
         this.readers.delete(reader);
@@ -209,6 +212,7 @@ export class PostgresReportLog implements ReportLog {
     return rows.map((row) => ({
       offset: BigInt(row.log_offset),
       value: row.value,
+      schema: REPORT_SCHEMA,
       appendedAt: row.appended_at,
     }));
   }
