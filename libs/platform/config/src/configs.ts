@@ -24,7 +24,22 @@ const training = {
 };
 
 export const serviceVariables = service;
-export const collectionGatewayVariables = { ...service, kafkaBrokers: V.kafkaBrokers };
+/** How to reach the brokers, for every program that speaks to them. */
+export const kafkaVariables = {
+  kafkaBrokers: V.kafkaBrokers,
+  kafkaTls: V.kafkaTls,
+  kafkaSaslMechanism: V.kafkaSaslMechanism,
+  kafkaSaslUsername: V.kafkaSaslUsername,
+  kafkaSaslPassword: V.kafkaSaslPassword,
+  kafkaConnectTimeoutMs: V.kafkaConnectTimeoutMs,
+};
+export const collectionGatewayVariables = {
+  ...service,
+  ...kafkaVariables,
+  gatewayParts: V.gatewayParts,
+  ingestStallMs: V.ingestStallMs,
+  reportRetentionDays: V.reportRetentionDays,
+};
 export const mechanismTrainingVariables = { ...training, signingKey: V.signingKey };
 export const classifierTrainingVariables = training;
 /** The command `undertone`, which can run all three services. */
@@ -36,6 +51,7 @@ export const undertoneVariables = {
 };
 
 export type ServiceConfig = ConfigOf<typeof serviceVariables>;
+export type KafkaConfig = ConfigOf<typeof kafkaVariables>;
 export type CollectionGatewayConfig = ConfigOf<typeof collectionGatewayVariables>;
 export type MechanismTrainingConfig = ConfigOf<typeof mechanismTrainingVariables>;
 export type ClassifierTrainingConfig = ConfigOf<typeof classifierTrainingVariables>;

@@ -1,4 +1,4 @@
-import { type ConfigVariables, type Environment, textOf } from './load-config';
+import { type ConfigVariables, type Environment, isSet, textOf } from './load-config';
 import { type Variable } from './variable';
 import { VARIABLES } from './variables';
 
@@ -15,11 +15,10 @@ const MASK = '••••••';
 export function describeConfig(variables: ConfigVariables, environment: Environment): DescribedVariable[] {
   return Object.values(variables).map((variable) => {
     const text = textOf(variable, environment);
-    const isSet = (environment[variable.name]?.trim() ?? '') !== '';
     return {
       name: variable.name,
       shown: text === undefined ? '' : masked(variable, text),
-      from: isSet ? 'environment' : text === undefined ? 'unset' : 'default',
+      from: isSet(variable.name, environment) ? 'environment' : text === undefined ? 'unset' : 'default',
     };
   });
 }

@@ -3,6 +3,8 @@ export {
   classifierTrainingVariables,
   type CollectionGatewayConfig,
   collectionGatewayVariables,
+  type KafkaConfig,
+  kafkaVariables,
   type MechanismTrainingConfig,
   mechanismTrainingVariables,
   type ServiceConfig,

@@ -95,10 +95,53 @@ describe('loadConfig', () => {
     expect(failure({ DATABASE_URL: 'postgresql://h:5432' }).message).toContain('must name a database');
   });
 
-  it('says that Kafka is not there yet', () => {
-    expect(failure({ KAFKA_BROKERS: 'a:9092' }).message).toContain(
-      'unset it to use the PostgreSQL report log',
+  it('reads the addresses of brokers', () => {
+    const brokersOf = (text: string) => loadConfig(undertoneVariables, { KAFKA_BROKERS: text }).kafkaBrokers;
+    expect(brokersOf('kafka-1.example:9092, 10.0.0.7:9093,[::1]:1')).toEqual([
+      'kafka-1.example:9092',
+      '10.0.0.7:9093',
+      '[::1]:1',
+    ]);
+    for (const text of ['kafka', 'kafka:0', 'kafka:65536', ':9092', 'a:1,', 'kafka://a:9092', '::1:9092']) {
+      expect(failure({ KAFKA_BROKERS: text }).message).toContain(
+        `KAFKA_BROKERS must be addresses like host:port, separated by commas, each with a port from 1 to 65535; got "${text}"`,
+      );
+    }
+  });
+
+  it('wants all of a login, or none', () => {
+    const login = {
+      KAFKA_SASL_MECHANISM: 'scram-sha-512',
+      KAFKA_SASL_USERNAME: 'gateway',
+      KAFKA_SASL_PASSWORD: 'hunter2',
+    };
+    expect(loadConfig(undertoneVariables, login)).toMatchObject({
+      kafkaSaslMechanism: 'scram-sha-512',
+      kafkaSaslUsername: 'gateway',
+      kafkaSaslPassword: 'hunter2',
+    });
+    const { message } = failure({ ...login, KAFKA_SASL_USERNAME: ' ' });
+    expect(message).toContain(
+      'KAFKA_SASL_MECHANISM is set without KAFKA_SASL_USERNAME; set them all, or none',
     );
+    expect(message).toContain('KAFKA_SASL_PASSWORD is set without KAFKA_SASL_USERNAME');
+    expect(message).not.toContain('hunter2');
+    expect(failure({ KAFKA_SASL_USERNAME: 'gateway' }).message).toContain(
+      'is set without KAFKA_SASL_MECHANISM and KAFKA_SASL_PASSWORD',
+    );
+  });
+
+  it('reads the parts of a gateway', () => {
+    const partsOf = (text: string) =>
+      loadConfig(undertoneVariables, { UNDERTONE_GATEWAY_PARTS: text }).gatewayParts;
+    expect(partsOf('')).toEqual(['edge', 'ingest']);
+    expect(partsOf('ingest')).toEqual(['ingest']);
+    expect(partsOf('ingest, edge')).toEqual(['ingest', 'edge']);
+    for (const text of ['edge,', 'edges', 'edge,edge', ',']) {
+      expect(failure({ UNDERTONE_GATEWAY_PARTS: text }).message).toContain(
+        `UNDERTONE_GATEWAY_PARTS must be one or more of edge, ingest, each once, separated by commas; got "${text}"`,
+      );
+    }
   });
 
   it('takes a whole number exactly when it is one in the range', () => {

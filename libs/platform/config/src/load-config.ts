@@ -39,6 +39,12 @@ export function loadConfig<S extends ConfigVariables>(variables: S, environment:
   for (const [field, variable] of Object.entries(variables)) {
     const text = textOf(variable, environment);
     if (text === undefined) continue;
+    const missing = variable.together?.filter((name) => !isSet(name, environment)) ?? [];
+    if (missing.length > 0)
+      problems.push({
+        variable: variable.name,
+        detail: `is set without ${missing.join(' and ')}; set them all, or none`,
+      });
     const parsed = variable.schema.safeParse(text);
     if (parsed.success) values[field] = parsed.data;
     else
@@ -53,9 +59,12 @@ export function loadConfig<S extends ConfigVariables>(variables: S, environment:
 
 /** The text that counts for a variable. */
 export function textOf(variable: Variable, environment: Environment): string | undefined {
-  const text = environment[variable.name]?.trim();
-  return text === undefined || text === '' ? variable.defaultText : text;
+  return isSet(variable.name, environment) ? environment[variable.name]?.trim() : variable.defaultText;
 }
+
+/** Whether the environment itself says something of a variable. */
+export const isSet = (name: string, environment: Environment): boolean =>
+  (environment[name]?.trim() ?? '') !== '';
 
 const explain = (variable: Variable, text: string, rule: string): string =>
   variable.secret === 'yes' ? `${rule} (its value is not shown)` : `${rule}; got "${text}"`;

@@ -10,6 +10,8 @@ export interface Variable<T = unknown> {
   /** The text that counts when the variable is unset or empty; undefined means that the value is then undefined. */
   readonly defaultText?: string;
   readonly secret: 'no' | 'yes';
+  /** Names of variables that must be set where this one is. */
+  readonly together?: readonly string[];
 }
 
 /** A variable that always has a value. */
@@ -18,6 +20,7 @@ type Given<T> = Variable<T> & { readonly defaultText: string };
 interface Description {
   name: string;
   about: string;
+  together?: readonly string[];
 }
 
 export function variable<T>(
@@ -30,9 +33,15 @@ export function variable<T>(
 ): Variable<T | undefined>;
 export function variable<T>(
   schema: z.ZodType<T, string>,
-  { name, about, defaultText, secret = 'no' }: Description & { defaultText?: string; secret?: 'no' | 'yes' },
+  {
+    name,
+    about,
+    defaultText,
+    secret = 'no',
+    together,
+  }: Description & { defaultText?: string; secret?: 'no' | 'yes' },
 ): Variable<T | undefined> {
-  return { name, about, schema, defaultText, secret };
+  return { name, about, schema, defaultText, secret, together };
 }
 
 export function wholeNumber(range: { from: number; to: number }): z.ZodType<number, string> {
@@ -91,4 +100,31 @@ export function hex(bytes: number): z.ZodType<string, string> {
 
 export function hostName(): z.ZodType<string, string> {
   return z.string().regex(/^[A-Za-z0-9.:_-]+$/, 'must be a host name or an IP address');
+}
+
+const ADDRESS = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$/;
+
+/** `host:port` addresses, separated by commas; IPv6 in brackets. */
+export function hostPorts(): z.ZodType<readonly string[], string> {
+  return list().refine(
+    (parts) => parts.every(isHostPort),
+    'must be addresses like host:port, separated by commas, each with a port from 1 to 65535',
+  );
+}
+
+/** Some of the values, at least one, each once, separated by commas. */
+export function someOf<const T extends string>(...values: T[]): z.ZodType<readonly T[], string> {
+  return list().refine(
+    (parts) =>
+      parts.every((part) => (values as string[]).includes(part)) && new Set(parts).size === parts.length,
+    `must be one or more of ${values.join(', ')}, each once, separated by commas`,
+  ) as unknown as z.ZodType<readonly T[], string>;
+}
+
+const list = (): z.ZodType<readonly string[], string> =>
+  z.string().transform((text) => text.split(',').map((part) => part.trim()));
+
+function isHostPort(text: string): boolean {
+  const port = Number(ADDRESS.exec(text)?.[2]);
+  return port >= 1 && port <= 65_535;
 }

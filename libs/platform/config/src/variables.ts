@@ -6,12 +6,15 @@ import {
   folders,
   hex,
   hostName,
+  hostPorts,
   oneOf,
+  someOf,
   variable,
   wholeNumber,
 } from './variable';
 
 const HOUR_MS = 3_600_000;
+const SASL = ['KAFKA_SASL_MECHANISM', 'KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD'] as const;
 
 /** Every variable that any program of Undertone reads, by the name of its field. */
 export const VARIABLES = {
@@ -35,19 +38,53 @@ export const VARIABLES = {
     about: 'How long one database statement may run.',
     defaultText: '60000',
   }),
-  kafkaBrokers: variable(
-    z
-      .string()
-      .refine(
-        () => false,
-        'is set, and reports can go through PostgreSQL only in this version; unset it to use the PostgreSQL report log',
-      )
-      .transform((text) => text.split(',')),
-    {
-      name: 'KAFKA_BROKERS',
-      about: 'Kafka brokers of the report log. Not supported yet: leave it unset.',
-    },
-  ),
+  kafkaBrokers: variable(hostPorts(), {
+    name: 'KAFKA_BROKERS',
+    about:
+      'Kafka brokers (host:port, separated by commas) that reports go through. Unset: they go through the database.',
+  }),
+  kafkaTls: variable(oneOf('off', 'on'), {
+    name: 'KAFKA_TLS',
+    about: 'on: brokers are spoken to over TLS, and their certificates are checked.',
+    defaultText: 'off',
+  }),
+  kafkaSaslMechanism: variable(oneOf('plain', 'scram-sha-256', 'scram-sha-512'), {
+    name: 'KAFKA_SASL_MECHANISM',
+    about: 'How to log in to the brokers: plain, scram-sha-256 or scram-sha-512. Unset: no login.',
+    together: SASL,
+  }),
+  kafkaSaslUsername: variable(z.string(), {
+    name: 'KAFKA_SASL_USERNAME',
+    about: 'User that logs in to the brokers.',
+    together: SASL,
+  }),
+  kafkaSaslPassword: variable(z.string(), {
+    name: 'KAFKA_SASL_PASSWORD',
+    about: 'Password of that user.',
+    secret: 'yes',
+    together: SASL,
+  }),
+  kafkaConnectTimeoutMs: variable(wholeNumber({ from: 100, to: HOUR_MS }), {
+    name: 'KAFKA_CONNECT_TIMEOUT_MS',
+    about: 'How long the start waits for the brokers before it fails.',
+    defaultText: '30000',
+  }),
+  gatewayParts: variable(someOf('edge', 'ingest'), {
+    name: 'UNDERTONE_GATEWAY_PARTS',
+    about:
+      'What the collection gateway does in this process: edge (takes reports in over HTTP), ingest (stores them), or both.',
+    defaultText: 'edge,ingest',
+  }),
+  ingestStallMs: variable(wholeNumber({ from: 100, to: HOUR_MS }), {
+    name: 'UNDERTONE_INGEST_STALL_MS',
+    about:
+      'How long the ingest may do nothing at all before the process ends, for its supervisor to restart it.',
+    defaultText: '120000',
+  }),
+  reportRetentionDays: variable(wholeNumber({ from: 0, to: 36_500 }), {
+    name: 'UNDERTONE_REPORT_RETENTION_DAYS',
+    about: 'Days after the closing of a task when its reports are deleted. Unset: they are kept.',
+  }),
   host: variable(hostName(), {
     name: 'UNDERTONE_HOST',
     about: 'Interface to listen on; 0.0.0.0 for all of them.',
