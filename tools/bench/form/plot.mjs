@@ -1,6 +1,9 @@
+import { seenAsText } from './measurement.mjs';
+
 const WIDTH = 760;
 const COMPARED = 68;
 const ALONE = 46;
+const SEEN = 16;
 const TOP = 62;
 const LEFT = 24;
 const RIGHT = 24;
@@ -15,7 +18,8 @@ export function plotRatios({ name, machine, rows }) {
   const span = Math.max(2, ...rows.flatMap(({ ratio }) => (ratio ? [ratio, 1 / ratio] : []))) * 1.15;
   const x = (ratio) => LEFT + ((Math.log(ratio) / Math.log(span) + 1) / 2) * (WIDTH - LEFT - RIGHT);
   const ticks = [1 / 100, 1 / 10, 1 / 5, 1 / 2, 1, 2, 5, 10, 100].filter((t) => t < span && t > 1 / span);
-  const heights = rows.map(({ ratio }) => (ratio ? COMPARED : ALONE));
+  const seen = rows.map((row) => seenLines(row));
+  const heights = rows.map(({ ratio }, i) => (ratio ? COMPARED : ALONE) + SEEN * seen[i].length);
   const tops = heights.map((_, i) => heights.slice(0, i).reduce((sum, height) => sum + height, TOP));
   const bottom = heights.reduce((sum, height) => sum + height, TOP);
   const height = bottom + 40;
@@ -39,26 +43,32 @@ export function plotRatios({ name, machine, rows }) {
       `<text class="quiet" x="${x(tick)}" y="${bottom + 18}" text-anchor="middle">${label}</text>`,
     );
   }
-  rows.forEach(({ work, ours, peer, peerName, unit, ratio }, i) => {
+  rows.forEach(({ name: title, work, ours, peer, peerName, unit, ratio }, i) => {
     const y = tops[i];
     const figures = ratio
       ? `${ours} ${unit} · ${peerName} ${peer} ${unit} · ratio ${Number(ratio.toPrecision(3))}`
       : `${ours} ${unit}`;
     parts.push(
-      `<text x="${LEFT}" y="${y + 16}">${text(work)}</text>`,
+      `<text x="${LEFT}" y="${y + 16}">${text(title === undefined ? work : `${title}: ${work}`)}</text>`,
       `<text class="quiet" x="${LEFT}" y="${y + 32}">${text(figures)}</text>`,
+      ...seen[i].map(
+        (line, j) => `<text class="quiet" x="${LEFT}" y="${y + 32 + SEEN * (j + 1)}">${text(line)}</text>`,
+      ),
     );
     if (ratio) {
       const [begin, end] = [x(1), x(ratio)].sort((a, b) => a - b);
       const width = Math.max(1.5, end - begin);
       parts.push(
-        `<rect class="${ratio >= 1 ? 'better' : 'worse'}" x="${begin}" y="${y + 40}" width="${width}" height="16" rx="3"/>`,
+        `<rect class="${ratio >= 1 ? 'better' : 'worse'}" x="${begin}" y="${y + 40 + SEEN * seen[i].length}" width="${width}" height="16" rx="3"/>`,
       );
     }
   });
   parts.push('</svg>', '');
   return parts.join('\n');
 }
+
+const seenLines = ({ seen }) =>
+  Object.entries(seen ?? {}).flatMap(([side, values]) => (values ? [`${side}: ${seenAsText(values)}`] : []));
 
 const text = (value) =>
   String(value).replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]);
