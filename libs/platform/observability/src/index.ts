@@ -1,4 +1,5 @@
 export { HealthModule, readinessFailure } from './health/health.module';
+export { Liveness } from './health/liveness';
 export { Readiness } from './health/readiness';
 export { createLogger, type LogSettings } from './logging/logger';
 export { loggingModule } from './logging/logging-module';

@@ -7,6 +7,7 @@ import {
   HealthIndicatorService,
   TerminusModule,
 } from '@nestjs/terminus';
+import { Liveness } from './liveness';
 import { Readiness } from './readiness';
 
 const CHECK_MS = 5_000;
@@ -17,12 +18,15 @@ class HealthController {
     private readonly health: HealthCheckService,
     private readonly indicators: HealthIndicatorService,
     private readonly readiness: Readiness,
+    private readonly liveness: Liveness,
   ) {}
 
-  /** The process runs and answers; nothing that it depends on is asked. */
+  /** The process runs and can go on: 200, or 503 where only a new one helps. Nothing that it depends on is asked. */
   @Get('live')
   @HttpCode(200)
   live(): { status: 'ok' } {
+    const { failure } = this.liveness;
+    if (failure !== undefined) throw new ServiceUnavailableException(failure.message);
     return { status: 'ok' };
   }
 
@@ -75,7 +79,7 @@ async function withinTime(work: Promise<void>): Promise<void> {
 @Module({
   imports: [TerminusModule.forRoot({ logger: false, errorLogStyle: 'json' })],
   controllers: [HealthController],
-  providers: [Readiness],
-  exports: [Readiness],
+  providers: [Readiness, Liveness],
+  exports: [Readiness, Liveness],
 })
 export class HealthModule {}
