@@ -1,4 +1,4 @@
-export { HostedService, type HostedServiceSettings, runService } from './hosting/hosted-service';
+export { HostedService, type HostedServiceSettings, type Keep, runService } from './hosting/hosted-service';
 export { RawBody } from './http/body-parsers';
 export { CORRELATION_HEADER } from './http/correlation-id';
 export { ServiceError, type ServiceErrorCode } from './lifecycle/service-error';
@@ -6,3 +6,4 @@ export { type ShutdownSettings, type Stopped, stopOnSignal, type StopSignal } fr
 export { Problem, type ProblemMapping, type ProblemOptions } from './problems/problem';
 export { invalidRequest, RequestValidationPipe } from './problems/validation';
 export { createServiceApp, type ServiceApp, type ServiceSettings } from './service-app';
+export { Transports } from './transport/transports';

@@ -4,19 +4,23 @@ import {
   Body,
   Controller,
   Get,
+  Inject,
+  Injectable,
   Module,
   type OnApplicationShutdown,
   Param,
   Post,
   Query,
 } from '@nestjs/common';
-import { Readiness } from '@undertone/observability';
+import { type CustomTransportStrategy, EventPattern, Server as TransportServer } from '@nestjs/microservices';
+import { Liveness, Readiness } from '@undertone/observability';
 import { LIMITS, ProblemDocument, ProtocolError } from '@undertone/protocol';
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
 import { RawBody } from './http/body-parsers';
 import { Problem } from './problems/problem';
 import { createServiceApp, type ServiceApp } from './service-app';
+import { Transports } from './transport/transports';
 
 class Thing extends createZodDto(
   z.strictObject({ name: z.string(), records: z.array(z.object({ size: z.int().max(9) })) }),
@@ -284,6 +288,22 @@ describe('a service', () => {
     });
   });
 
+  it('is dead, and says why, once a module has said that it can’t go on', async () => {
+    const other = await start();
+    const address = await other.listen();
+    const { failed } = other;
+    other.nest.get(Liveness).fail(new Error('the reader is stuck'));
+    other.nest.get(Liveness).fail(new Error('something that follows from it'));
+    expect((await failed).message).toBe('the reader is stuck');
+    const response = await fetch(`${address}/health/live`);
+    expect(response.status).toBe(503);
+    expect(await problem(response)).toMatchObject({
+      type: 'urn:undertone:problem:unavailable',
+      detail: 'the reader is stuck',
+    });
+    await other.stop();
+  });
+
   it('measures requests by route, not by address', async () => {
     await fetch(`${url}/v1/things/fail/known`);
     const text = await (await fetch(`${url}/metrics`)).text();
@@ -339,5 +359,99 @@ describe('starting and stopping', () => {
     expect(Date.now() - began).toBeLessThan(3_000);
     idle.destroy();
     await expect(fetch(`${url}/health/live`)).rejects.toThrow();
+  });
+});
+
+const LINE = Symbol('a line of parcels');
+
+/** Hands parcels to its one handler, one after another. */
+class ParcelLine extends TransportServer implements CustomTransportStrategy {
+  override readonly transportId = LINE;
+  failure: Error | undefined;
+  handled: Promise<unknown> = Promise.resolve();
+
+  listen(callback: (error?: Error) => void): void {
+    if (this.failure === undefined) events.push('line open');
+    callback(this.failure);
+  }
+
+  deliver(parcel: unknown): void {
+    this.handled = this.handleEvent('parcels', { pattern: 'parcels', data: parcel }, {} as never);
+  }
+
+  async close(): Promise<void> {
+    events.push('line closing');
+    await this.handled;
+    events.push('line closed');
+  }
+
+  on(): void {}
+  unwrap<T>(): T {
+    return undefined as T;
+  }
+}
+
+describe('transports', () => {
+  const line = new ParcelLine();
+  let finish: () => void;
+  let begun: Promise<void>;
+  let begin: () => void;
+
+  @Controller()
+  class ParcelController {
+    @EventPattern('parcels', LINE)
+    async take(): Promise<void> {
+      begin();
+      await new Promise<void>((resolve) => (finish = resolve));
+      events.push('handled');
+    }
+  }
+
+  @Injectable()
+  class ParcelService {
+    constructor(@Inject(Transports) transports: Transports) {
+      transports.add(line);
+    }
+  }
+
+  @Module({ imports: [ThingModule], controllers: [ParcelController], providers: [ParcelService] })
+  class ParcelModule {}
+
+  const startWithLine = (): Promise<ServiceApp> =>
+    createServiceApp(ParcelModule, {
+      name: 'parcels',
+      config: { host: '127.0.0.1', port: 0, logLevel: 'silent' },
+    });
+
+  beforeEach(() => {
+    events.length = 0;
+    line.failure = undefined;
+    begun = new Promise((resolve) => (begin = resolve));
+  });
+
+  it('listen before HTTP does; at the end requests, handlers and resources end in this order', async () => {
+    const app = await startWithLine();
+    const url = await app.listen();
+    expect(events).toEqual(['line open']);
+    const running = new Promise<void>((resolve) => (slowIsRunning = resolve));
+    const answer = fetch(`${url}/v1/things/slow`);
+    await running;
+    line.deliver({ weight: 3 });
+    await begun;
+    const stopped = app.stop();
+    expect((await answer).status).toBe(200);
+    while (!events.includes('line closing')) await new Promise((r) => setImmediate(r));
+    expect(events).toEqual(['line open', 'answered', 'line closing']);
+    finish();
+    await stopped;
+    expect(events).toEqual(['line open', 'answered', 'line closing', 'handled', 'line closed', 'shut down']);
+  });
+
+  it('stop the start where one can’t listen', async () => {
+    line.failure = new Error('no handler takes parcels');
+    const app = await startWithLine();
+    await expect(app.listen()).rejects.toThrow('no handler takes parcels');
+    expect(events).toContain('shut down');
+    expect(app.nest.getHttpServer().listening).toBe(false);
   });
 });

@@ -3,11 +3,13 @@ import { type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { type DynamicModule, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { type MicroserviceOptions } from '@nestjs/microservices';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { type ServiceConfig } from '@undertone/config';
 import {
   HealthModule,
+  Liveness,
   loggingModule,
   type LogSettings,
   Metrics,
@@ -33,6 +35,7 @@ import { listenFailure } from './lifecycle/service-error';
 import { Problem, type ProblemMapping } from './problems/problem';
 import { ProblemFilter, sendProblem } from './problems/problem-filter';
 import { RequestValidationPipe } from './problems/validation';
+import { TransportModule, Transports } from './transport/transports';
 
 export interface ServiceSettings {
   /** In logs and in the API's description. */
@@ -86,6 +89,7 @@ export class ServiceApp {
         loggingModule({ level: config.logLevel, service: name, destination: settings.logDestination }),
         MetricsModule,
         HealthModule,
+        TransportModule,
         ...modules,
       ],
     };
@@ -107,10 +111,20 @@ export class ServiceApp {
     return new ServiceApp(nest, config, drain);
   }
 
-  /** @returns the address that it answers at. @throws ServiceError 'port-in-use', 'port-forbidden' or 'host-unknown' */
+  /**
+   * Starts the transports that its modules have added, then HTTP.
+   *
+   * @returns the address that it answers at
+   * @throws ServiceError 'port-in-use', 'port-forbidden' or 'host-unknown', or the error of a transport
+   */
   async listen(): Promise<string> {
     const { host, port } = this.config;
     try {
+      await this.nest.init();
+      for (const strategy of this.nest.get(Transports).all()) {
+        this.nest.connectMicroservice<MicroserviceOptions>({ strategy });
+      }
+      await this.nest.startAllMicroservices();
       await this.nest.listen(port, host);
     } catch (error) {
       await this.stop();
@@ -127,9 +141,15 @@ export class ServiceApp {
     return `http://${host}:${port}`;
   }
 
+  /** Resolves with the reason where the process can't go on; see Liveness. */
+  get failed(): Promise<Error> {
+    return this.nest.get(Liveness).failed;
+  }
+
   /**
    * Says "not ready", runs `onModuleDestroy` and `beforeApplicationShutdown` (stop taking work there), answers the requests in
-   * flight, then runs `onApplicationShutdown` (close there what requests need). A second call waits for the first.
+   * flight, closes the transports (each lets its handler end), then runs `onApplicationShutdown` (close there what requests and
+   * handlers need). A second call waits for the first.
    */
   stop(): Promise<void> {
     this.stopped ??= Promise.resolve().then(async () => {

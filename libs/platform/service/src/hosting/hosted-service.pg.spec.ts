@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type DynamicModule } from '@nestjs/common';
 import { loadConfig, serviceVariables } from '@undertone/config';
+import { Liveness } from '@undertone/observability';
 import { type Store } from '@undertone/store';
 import { startEmptyDatabase } from '@undertone/store/testing';
-import { HostedService } from './hosted-service';
+import { HostedService, type Keep } from './hosted-service';
 
 class EmptyModule {}
 const EMPTY: DynamicModule = { module: EmptyModule };
@@ -24,7 +25,10 @@ describe('HostedService', () => {
     rmSync(home, { recursive: true, force: true });
   });
 
-  const start = (more: Record<string, string> = {}, modules: () => DynamicModule[] = () => [EMPTY]) =>
+  const start = (
+    more: Record<string, string> = {},
+    modules: (keep: Keep) => DynamicModule[] | Promise<DynamicModule[]> = () => [EMPTY],
+  ) =>
     HostedService.start({
       name: 'hosted',
       config: loadConfig(serviceVariables, {
@@ -35,9 +39,9 @@ describe('HostedService', () => {
         ...more,
       }),
       onNotice: () => undefined,
-      modules: (opened) => {
+      modules: (opened, keep) => {
         store = opened;
-        return modules();
+        return modules(keep);
       },
     });
 
@@ -85,5 +89,76 @@ describe('HostedService', () => {
     );
     expect(store!.pool.ended).toBe(true);
     holder.close();
+  });
+
+  const closing = (name: string, closed: string[], error?: Error) => ({
+    close: async () => {
+      closed.push(`${name}, store ${store!.pool.ended ? 'closed' : 'open'}`);
+      if (error !== undefined) throw error;
+    },
+  });
+
+  it('closes what it was handed after the service and before the store, the last one first', async () => {
+    const closed: string[] = [];
+    const service = await start({}, async (keep) => {
+      keep(closing('first', closed));
+      keep(closing('second', closed));
+      return [
+        {
+          module: class {},
+          providers: [{ provide: 'end', useValue: { onApplicationShutdown: () => closed.push('service') } }],
+        },
+      ];
+    });
+    await service.stop();
+    expect(closed).toEqual(['service', 'second, store open', 'first, store open']);
+    expect(store!.pool.ended).toBe(true);
+  });
+
+  it('closes what it was handed where the start fails, and all the rest where one close fails', async () => {
+    const closed: string[] = [];
+    const failing = async (keep: Keep) => {
+      keep(closing('first', closed));
+      keep(closing('second', closed, new Error('stuck')));
+      throw new Error('no broker');
+    };
+    await expect(start({}, failing)).rejects.toThrow('no broker');
+    expect(closed).toEqual(['second, store open', 'first, store open']);
+    expect(store!.pool.ended).toBe(true);
+  });
+
+  describe('that can’t go on', () => {
+    const fail = (liveness: Liveness) => liveness.fail(new Error('the reader is dead'));
+    const broken = (resource?: { close(): Promise<void> }) =>
+      start({ UNDERTONE_SHUTDOWN_TIMEOUT_MS: '200' }, (keep) => {
+        if (resource) keep(resource);
+        return [
+          {
+            module: class {},
+            providers: [
+              {
+                provide: 'start',
+                inject: [Liveness],
+                useFactory: (liveness: Liveness) => ({
+                  onApplicationBootstrap: () => setTimeout(fail, 50, liveness),
+                }),
+              },
+            ],
+          },
+        ];
+      });
+
+    it('is stopped in order, and the reason is thrown', async () => {
+      const service = await broken();
+      await expect(service.serve()).rejects.toThrow('the reader is dead');
+      expect(store!.pool.ended).toBe(true);
+    });
+
+    it('is given up when it does not stop in time', async () => {
+      const never = { close: () => new Promise<void>(() => undefined) };
+      const service = await broken(never);
+      await expect(service.serve()).rejects.toThrow('the reader is dead');
+      await store!.close();
+    });
   });
 });

@@ -8,7 +8,7 @@ import {
   MIGRATIONS_FOLDER,
   type Store,
 } from '@undertone/store';
-import { stopOnSignal, type StopSignal } from '../lifecycle/shutdown';
+import { endWithin, stopOnSignal, type StopSignal } from '../lifecycle/shutdown';
 import { createServiceApp, type ServiceApp, type ServiceSettings } from '../service-app';
 
 export interface HostedServiceSettings extends Pick<
@@ -16,11 +16,20 @@ export interface HostedServiceSettings extends Pick<
   'name' | 'version' | 'problems' | 'logDestination'
 > {
   readonly config: ServiceConfig;
-  /** The service's modules around the one store of the process. */
-  readonly modules: (store: Store) => readonly DynamicModule[];
+  /** The service's modules around the one store of the process, and around what else they are to share. */
+  readonly modules: (
+    store: Store,
+    keep: Keep,
+  ) => readonly DynamicModule[] | Promise<readonly DynamicModule[]>;
   /** Told what was done beyond the ordinary, a line each. */
   readonly onNotice: (line: string) => void;
 }
+
+/**
+ * Hands a resource over to the host, which closes it once the service has stopped and before the store, the last one first;
+ * also where the start fails.
+ */
+export type Keep = <T extends { close(): Promise<void> }>(resource: T) => T;
 
 /** A service with all that it stands on: the database (embedded where none is configured), its migrations, one store, HTTP. */
 export class HostedService {
@@ -31,6 +40,8 @@ export class HostedService {
     readonly url: string,
     private readonly config: ServiceConfig,
     private readonly stopParts: () => Promise<void>,
+    /** Resolves with the reason when the service can't go on. */
+    private readonly failed: Promise<Error>,
     /** Rejects when the embedded database ends although nobody stopped it. */
     private readonly databaseLost: Promise<never>,
   ) {}
@@ -52,11 +63,19 @@ export class HostedService {
     let store: Store | undefined;
     let app: ServiceApp | undefined;
     let stopping = false;
-    const stopParts = async (): Promise<void> => {
+    const kept: { close(): Promise<void> }[] = [];
+    const keep: Keep = (resource) => {
+      kept.push(resource);
+      return resource;
+    };
+    const stopParts = (): Promise<void> => {
       stopping = true;
-      await app?.stop();
-      await store?.close();
-      await database?.stop();
+      return inOrder([
+        () => app?.stop(),
+        ...kept.reverse().map((resource) => () => resource.close()),
+        () => store?.close(),
+        () => database?.stop(),
+      ]);
     };
     try {
       const url = config.databaseUrl ?? database!.url;
@@ -70,12 +89,12 @@ export class HostedService {
           if (!stopping) onNotice(`a database connection was lost: ${error.message}`);
         },
       });
-      app = await createServiceApp(settings.modules(store), settings);
+      app = await createServiceApp(await settings.modules(store, keep), settings);
       const { check } = store;
       app.nest.get(Readiness).add('database', check);
-      return new HostedService(await app.listen(), config, stopParts, databaseLost);
+      return new HostedService(await app.listen(), config, stopParts, app.failed, databaseLost);
     } catch (error) {
-      await stopParts();
+      await stopParts().catch(() => undefined);
       throw error;
     }
   }
@@ -87,21 +106,42 @@ export class HostedService {
   }
 
   /**
-   * Serves until SIGINT or SIGTERM and then stops in order.
+   * Serves until SIGINT or SIGTERM and then stops in order. Where the service itself can't go on, it is stopped as well, and the
+   * reason is thrown: a new process may fare better.
    *
-   * @throws {Error} when stopping failed or took longer than the configured time, or the embedded database was lost
+   * @throws {Error} when the service failed, when stopping failed or took longer than the configured time, or when the embedded
+   * database was lost
    */
   async serve(onSignal?: (signal: StopSignal) => void): Promise<void> {
     const { shutdownTimeoutMs: timeoutMs } = this.config;
-    const stopped = await Promise.race([
-      stopOnSignal({ stop: () => this.stop(), timeoutMs, onSignal }),
+    const stop = (): Promise<void> => this.stop();
+    const ended = await Promise.race([
+      stopOnSignal({ stop, timeoutMs, onSignal }),
+      this.failed.then((error) => ({ outcome: 'broken' as const, error })),
       this.databaseLost,
     ]);
-    if (stopped.outcome === 'failed') throw stopped.error;
-    if (stopped.outcome === 'timed-out') {
+    if (ended.outcome === 'broken') {
+      await endWithin(timeoutMs, stop);
+      throw ended.error;
+    }
+    if (ended.outcome === 'failed') throw ended.error;
+    if (ended.outcome === 'timed-out') {
       throw new Error(`the service did not stop within ${timeoutMs} ms (UNDERTONE_SHUTDOWN_TIMEOUT_MS)`);
     }
   }
+}
+
+/** Every step, whatever became of those before it. @throws the first error */
+async function inOrder(steps: readonly (() => Promise<void> | undefined)[]): Promise<void> {
+  const errors: unknown[] = [];
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
 }
 
 /** The whole of a service's `main.ts`: starts it, serves it, and ends the process with 0 (stopped in order) or 1. */

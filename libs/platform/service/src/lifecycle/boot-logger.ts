@@ -1,7 +1,13 @@
 import { type LoggerService, type LogLevel } from '@nestjs/common';
 
 /** Nest tells of every module and route when it starts; that is in the API's description already. */
-const BOOT_CONTEXTS = new Set(['InstanceLoader', 'NestFactory', 'RouterExplorer', 'RoutesResolver']);
+const BOOT_CONTEXTS = new Set([
+  'InstanceLoader',
+  'NestFactory',
+  'NestMicroservice',
+  'RouterExplorer',
+  'RoutesResolver',
+]);
 
 /** Passes on all but the ordinary lines of Nest's own start. */
 export class BootLogger implements LoggerService {

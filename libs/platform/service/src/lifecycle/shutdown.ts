@@ -34,17 +34,25 @@ export function stopOnSignal(settings: ShutdownSettings): Promise<Stopped> {
 }
 
 async function stopInTime({ stop, timeoutMs }: ShutdownSettings, signal: StopSignal): Promise<Stopped> {
+  return { signal, ...(await endWithin(timeoutMs, stop)) };
+}
+
+/** Waits for the end of a stop, at most so long; never rejects. */
+export async function endWithin(
+  timeoutMs: number,
+  stop: () => Promise<void>,
+): Promise<Pick<Stopped, 'outcome' | 'error'>> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<Stopped>((resolve) => {
-    timer = setTimeout(() => resolve({ signal, outcome: 'timed-out' }), timeoutMs);
+  const late = new Promise<{ outcome: 'timed-out' }>((resolve) => {
+    timer = setTimeout(() => resolve({ outcome: 'timed-out' }), timeoutMs);
   });
   const done = Promise.resolve()
     .then(stop)
     .then(
-      (): Stopped => ({ signal, outcome: 'in-order' }),
-      (error: unknown): Stopped => ({ signal, outcome: 'failed', error }),
+      () => ({ outcome: 'in-order' as const }),
+      (error: unknown) => ({ outcome: 'failed' as const, error }),
     );
-  const stopped = await Promise.race([done, late]);
+  const ended = await Promise.race([done, late]);
   clearTimeout(timer);
-  return stopped;
+  return ended;
 }
