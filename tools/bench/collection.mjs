@@ -1,7 +1,7 @@
 // The way of a report: from a device's request to the broker's acknowledgement, from the topic into the table, and the
 // whole of it, each against what could be reached at most; then the same without Kafka. Gateway, devices, broker,
 // PostgreSQL and each peer are processes of their own. "Stored" means: committed to the report table.
-import { KafkaStage } from './collection/kafka-stage.mjs';
+import { openKafkaStage } from './collection/kafka-stage.mjs';
 import { run as endToEnd } from './collection/parts/end-to-end.mjs';
 import { run as gatewayBatch } from './collection/parts/gateway-batch.mjs';
 import { run as gatewaySingle } from './collection/parts/gateway-single.mjs';
@@ -25,7 +25,7 @@ export const PARTS = [...Object.keys(NEEDING_KAFKA), ...Object.keys(WITHOUT_KAFK
 export async function run({ parts, share, alternate, measure, log }) {
   return withStops(async (stops) => {
     const stage = await Stage.open(stops);
-    const kafka = parts.some((part) => part in NEEDING_KAFKA) ? await openKafka(stops, log) : undefined;
+    const kafka = parts.some((part) => part in NEEDING_KAFKA) ? await openKafkaStage(stops, log) : undefined;
     const rows = [];
     for (const part of parts) {
       if (part in NEEDING_KAFKA && kafka === undefined) continue;
@@ -36,12 +36,4 @@ export async function run({ parts, share, alternate, measure, log }) {
     }
     return rows;
   });
-}
-
-async function openKafka(stops, log) {
-  const { kafkaAvailable } = await import('../kafka-local/cluster.mjs');
-  const { available, why } = await kafkaAvailable();
-  if (available) return KafkaStage.open(stops);
-  log(`the rows with Kafka are left out: ${why}`);
-  return undefined;
 }

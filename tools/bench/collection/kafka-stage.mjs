@@ -1,26 +1,47 @@
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+
 import { Kafka, logLevel } from 'kafkajs';
 
+import { isLackOfMachine, kafkaAvailable, startCluster } from '../../kafka-local/cluster.mjs';
 import { load } from './packages.mjs';
+
+/** Undefined, with a line that says why, on a machine that can't run a broker. */
+export async function openKafkaStage(stops, log) {
+  const leaveOut = (why) => log(`what needs Kafka is left out: ${why}`);
+  const { available, why } = kafkaAvailable();
+  if (!available) return leaveOut(why);
+  try {
+    return await KafkaStage.open(stops);
+  } catch (error) {
+    if (!isLackOfMachine(error)) throw error;
+    return leaveOut(error.message);
+  }
+}
 
 /** One real broker, and topics as the reports' own, empty when asked for. */
 export class KafkaStage {
   #admin;
+  #folder;
 
-  constructor(cluster, admin) {
+  constructor(cluster, admin, folder) {
+    this.#folder = folder;
     this.brokers = cluster.brokers;
     this.pid = cluster.nodes[0].pid;
     this.#admin = admin;
   }
 
   static async open(stops) {
-    const { startCluster } = await import('../../kafka-local/cluster.mjs');
-    const cluster = await startCluster({ brokers: 1 });
+    const folder = mkdtempSync(path.join(os.tmpdir(), 'undertone-bench-kafka-'));
+    stops.add(() => rmSync(folder, { recursive: true, force: true }));
+    const cluster = await startCluster({ brokers: 1, folder, tunedFor: 'throughput' });
     stops.add(() => cluster.close());
     const kafka = new Kafka({ clientId: 'bench', brokers: cluster.brokers, logLevel: logLevel.NOTHING });
     const admin = kafka.admin();
     await admin.connect();
     stops.add(() => admin.disconnect());
-    return new KafkaStage(cluster, admin);
+    return new KafkaStage(cluster, admin, folder);
   }
 
   /** The reports' topic and the rejected one, new and empty. */
@@ -56,6 +77,14 @@ export class KafkaStage {
       if (described.some((group) => group.state === 'Stable' && group.members.length === members)) return;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
+  }
+
+  /** Bytes that the messages of a topic take on the disk. */
+  bytesOf(topic) {
+    const isOfTopic = (file) => path.basename(path.dirname(file)).replace(/-\d+$/, '') === topic;
+    return readdirSync(this.#folder, { recursive: true })
+      .filter((file) => file.endsWith('.log') && isOfTopic(file))
+      .reduce((sum, file) => sum + statSync(path.join(this.#folder, file)).size, 0);
   }
 
   async #remove(...names) {
