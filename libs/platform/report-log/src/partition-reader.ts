@@ -30,6 +30,12 @@ export interface PartitionReaderSettings {
 export const DEFAULT_IDLE_MS = [5, 250] as const;
 export const DEFAULT_RETRY_MS = [50, 10_000] as const;
 
+/** Milliseconds to wait after so many failures in a row. */
+export function retryPause([first, longest]: readonly [number, number], failures: number): number {
+  const ceiling = Math.min(first * 2 ** (failures - 1), longest);
+  return Math.round(ceiling * (0.5 + Math.random() / 2));
+}
+
 /** Feeds one partition to one consumer: in order, at least once, from the consumer's own position. */
 export class PartitionReader implements Subscription {
   private stopping = false;
@@ -125,9 +131,7 @@ export class PartitionReader implements Subscription {
 
   private async recover(error: unknown, batch: LogBatch | undefined): Promise<void> {
     this.failures++;
-    const [first, longest] = this.settings.retryMs;
-    const ceiling = Math.min(first * 2 ** (this.failures - 1), longest);
-    const retryInMs = Math.round(ceiling * (0.5 + Math.random() / 2));
+    const retryInMs = retryPause(this.settings.retryMs, this.failures);
     const entries = batch?.entries;
     this.settings.onFailure({
       consumer: this.consumer.name,
