@@ -102,12 +102,12 @@ export class GroupCommit<T> {
   }
 }
 
-const fullError = (waiting: number): ReportLogError =>
+export const fullError = (waiting: number): ReportLogError =>
   new ReportLogError(
     'report-log-full',
     `The report log can't keep up: ${waiting} records wait to be written. Send again later.`,
     1,
   );
 
-const closedError = (): ReportLogError =>
+export const closedError = (): ReportLogError =>
   new ReportLogError('report-log-closed', 'The report log is closing; send again to another process.', 1);
