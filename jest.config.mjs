@@ -22,14 +22,17 @@ const shared = {
 const spec = (suffix) =>
   ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/prisma'].map((d) => `${d}/**/*.${suffix}.ts`);
 
-/** x.spec.ts runs alone; x.pg.spec.ts needs a real PostgreSQL; x.e2e.spec.ts starts built programs. */
+/**
+ * x.spec.ts runs alone; x.pg.spec.ts needs a real PostgreSQL; x.kafka.spec.ts a real Kafka broker and a PostgreSQL;
+ * x.e2e.spec.ts starts built programs.
+ */
 export default {
   projects: [
     {
       ...shared,
       displayName: 'unit',
       testMatch: spec('spec'),
-      testPathIgnorePatterns: ['\\.pg\\.spec\\.ts$', '\\.e2e\\.spec\\.ts$'],
+      testPathIgnorePatterns: ['pg', 'kafka', 'e2e'].map((kind) => `\\.${kind}\\.spec\\.ts$`),
     },
     {
       ...shared,
@@ -37,6 +40,14 @@ export default {
       testMatch: spec('pg.spec'),
       globalSetup: '<rootDir>/libs/platform/store/testing/jest-global-setup.ts',
       globalTeardown: '<rootDir>/libs/platform/store/testing/jest-global-teardown.ts',
+    },
+    {
+      ...shared,
+      displayName: 'kafka',
+      testMatch: spec('kafka.spec'),
+      setupFilesAfterEnv: ['<rootDir>/tools/kafka-local/jest-timeout.cjs'],
+      globalSetup: '<rootDir>/tools/kafka-local/jest-global-setup.cjs',
+      globalTeardown: '<rootDir>/tools/kafka-local/jest-global-teardown.cjs',
     },
     { ...shared, displayName: 'e2e', testMatch: spec('e2e.spec') },
   ],

@@ -9,12 +9,13 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const folder = path.join(root, 'out', 'test');
 mkdirSync(folder, { recursive: true });
 
-// End-to-end suites start whole platforms of several processes: one after the other, with the machine to themselves.
+// Suites against a broker and end-to-end suites start several processes: one after the other, with the machine to themselves.
 const runs =
   process.argv.length > 2
     ? [process.argv.slice(2)]
     : [
         ['--selectProjects', 'unit', 'postgres', '--maxWorkers=2'],
+        ['--selectProjects', 'kafka', '--runInBand'],
         ['--selectProjects', 'e2e', '--runInBand'],
       ];
 

@@ -5,8 +5,8 @@ declare global {
   var undertoneTestServer: TestServer | undefined;
 }
 
-/** One server for the whole run; the workers find it through the environment. */
+/** One server for the whole run, of several projects too; the workers find it through the environment. */
 module.exports = async (): Promise<void> => {
-  globalThis.undertoneTestServer = await startTestServer();
+  globalThis.undertoneTestServer ??= await startTestServer();
   process.env[SERVER_VARIABLE] = globalThis.undertoneTestServer.adminUrl;
 };

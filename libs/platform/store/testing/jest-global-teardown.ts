@@ -1,3 +1,5 @@
 module.exports = async (): Promise<void> => {
-  await globalThis.undertoneTestServer?.stop();
+  const server = globalThis.undertoneTestServer;
+  globalThis.undertoneTestServer = undefined;
+  await server?.stop();
 };

@@ -1,0 +1,9 @@
+export {
+  describeWithKafka,
+  type KafkaCluster,
+  type KafkaClusterSettings,
+  KafkaLauncherError,
+  startKafkaCluster,
+  testBrokers,
+  uniqueTopic,
+} from './kafka-cluster';
