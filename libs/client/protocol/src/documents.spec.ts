@@ -5,6 +5,7 @@ import {
   ProblemDocument,
   problemDocument,
   problemKind,
+  RejectedEntry,
   TaskDocument,
   TaskName,
   taskStatusAt,
@@ -96,4 +97,33 @@ it('a receipt and a count parse, unknown reasons do not', () => {
   ).toBe(false);
   const counts = { task: 'digits', stored: 3, repeated: 1, rejected: { malformed: 2 }, waiting: 0 };
   expect(CountsDocument.parse(counts)).toEqual(counts);
+});
+
+describe('a rejected entry', () => {
+  const entry = {
+    log: 'kafka/cluster/undertone.reports.v1',
+    partition: 3,
+    offset: '9223372036854775807',
+    task: null,
+    reason: 'malformed',
+    detail: 'the entry is not one report in the wire format',
+    at: '2026-01-01T00:00:00.000Z',
+  };
+
+  it('passes', () => {
+    expect(RejectedEntry.parse(entry)).toEqual(entry);
+    expect(RejectedEntry.parse({ ...entry, task: 'digits' }).task).toBe('digits');
+  });
+
+  it.each([
+    ['log', ''],
+    ['partition', -1],
+    ['offset', 7],
+    ['offset', '-7'],
+    ['task', 'no task'],
+    ['reason', 'moody'],
+    ['at', 'yesterday'],
+  ])('does not pass with %s = %p', (field, value) => {
+    expect(RejectedEntry.safeParse({ ...entry, [field]: value }).error?.issues[0].path[0]).toBe(field);
+  });
 });

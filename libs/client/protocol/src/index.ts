@@ -10,6 +10,7 @@ export {
 } from './problem';
 export { ProtocolError, type ProtocolErrorCode } from './protocol-error';
 export { BatchReceipt, CountsDocument, Rejection, RejectionReason } from './receipt';
+export { RejectedEntry, REJECTION_SCHEMA } from './rejected-entry';
 export { ArtifactId, Report, ReportJson, SignerKey, TaskName } from './report';
 export {
   decodeBatch,
