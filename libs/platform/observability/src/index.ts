@@ -1,6 +1,6 @@
 export { HealthModule, readinessFailure } from './health/health.module';
 export { Liveness } from './health/liveness';
-export { Readiness } from './health/readiness';
+export { Readiness, type ReadinessCheck } from './health/readiness';
 export { createLogger, type LogSettings } from './logging/logger';
 export { loggingModule } from './logging/logging-module';
 export { describeError, withoutPrivateData } from './logging/private-data';

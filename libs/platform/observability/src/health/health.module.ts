@@ -8,7 +8,7 @@ import {
   TerminusModule,
 } from '@nestjs/terminus';
 import { Liveness } from './liveness';
-import { Readiness } from './readiness';
+import { Readiness, type ReadinessCheck } from './readiness';
 
 const CHECK_MS = 5_000;
 
@@ -43,11 +43,11 @@ class HealthController {
     );
   }
 
-  private async run(name: string, check: () => Promise<void>): Promise<HealthIndicatorResult> {
+  private async run(name: string, check: ReadinessCheck): Promise<HealthIndicatorResult> {
     const indicator = this.indicators.check(name);
     try {
-      await withinTime(check());
-      return indicator.up();
+      const details = await withinTime(check());
+      return details ? indicator.up(details) : indicator.up();
     } catch (error) {
       return indicator.down(error instanceof Error ? error.message : String(error));
     }
@@ -63,13 +63,13 @@ export function readinessFailure(exception: unknown): Record<string, { message?:
     : undefined;
 }
 
-async function withinTime(work: Promise<void>): Promise<void> {
+async function withinTime<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer within ${CHECK_MS} ms`)), CHECK_MS);
   });
   try {
-    await Promise.race([work, late]);
+    return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
   }
