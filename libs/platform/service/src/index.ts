@@ -1,4 +1,9 @@
-export { HostedService, type HostedServiceSettings, type Keep, runService } from './hosting/hosted-service';
+export {
+  HostedService,
+  type HostedServiceSettings,
+  runService,
+  type ServiceHost,
+} from './hosting/hosted-service';
 export { RawBody } from './http/body-parsers';
 export { CORRELATION_HEADER } from './http/correlation-id';
 export { ServiceError, type ServiceErrorCode } from './lifecycle/service-error';

@@ -7,7 +7,7 @@ import { loadConfig, serviceVariables } from '@undertone/config';
 import { Liveness } from '@undertone/observability';
 import { type Store } from '@undertone/store';
 import { startEmptyDatabase } from '@undertone/store/testing';
-import { HostedService, type Keep } from './hosted-service';
+import { HostedService, type ServiceHost } from './hosted-service';
 
 class EmptyModule {}
 const EMPTY: DynamicModule = { module: EmptyModule };
@@ -27,7 +27,7 @@ describe('HostedService', () => {
 
   const start = (
     more: Record<string, string> = {},
-    modules: (keep: Keep) => DynamicModule[] | Promise<DynamicModule[]> = () => [EMPTY],
+    modules: (keep: ServiceHost['keep']) => DynamicModule[] | Promise<DynamicModule[]> = () => [EMPTY],
   ) =>
     HostedService.start({
       name: 'hosted',
@@ -39,7 +39,7 @@ describe('HostedService', () => {
         ...more,
       }),
       onNotice: () => undefined,
-      modules: (opened, keep) => {
+      modules: (opened, { keep }) => {
         store = opened;
         return modules(keep);
       },
@@ -117,7 +117,7 @@ describe('HostedService', () => {
 
   it('closes what it was handed where the start fails, and all the rest where one close fails', async () => {
     const closed: string[] = [];
-    const failing = async (keep: Keep) => {
+    const failing = async (keep: ServiceHost['keep']) => {
       keep(closing('first', closed));
       keep(closing('second', closed, new Error('stuck')));
       throw new Error('no broker');

@@ -19,17 +19,22 @@ export interface HostedServiceSettings extends Pick<
   /** The service's modules around the one store of the process, and around what else they are to share. */
   readonly modules: (
     store: Store,
-    keep: Keep,
+    host: ServiceHost,
   ) => readonly DynamicModule[] | Promise<readonly DynamicModule[]>;
   /** Told what was done beyond the ordinary, a line each. */
   readonly onNotice: (line: string) => void;
 }
 
-/**
- * Hands a resource over to the host, which closes it once the service has stopped and before the store, the last one first;
- * also where the start fails.
- */
-export type Keep = <T extends { close(): Promise<void> }>(resource: T) => T;
+/** What a host does for the modules of its service, besides the store. */
+export interface ServiceHost {
+  /**
+   * Takes a resource over: it is closed once the service has stopped and before the store, the last one first; also where the start
+   * fails.
+   */
+  keep<T extends { close(): Promise<void> }>(resource: T): T;
+  /** Tells what was done beyond the ordinary, a line each. */
+  readonly onNotice: (line: string) => void;
+}
 
 /** A service with all that it stands on: the database (embedded where none is configured), its migrations, one store, HTTP. */
 export class HostedService {
@@ -64,7 +69,7 @@ export class HostedService {
     let app: ServiceApp | undefined;
     let stopping = false;
     const kept: { close(): Promise<void> }[] = [];
-    const keep: Keep = (resource) => {
+    const keep: ServiceHost['keep'] = (resource) => {
       kept.push(resource);
       return resource;
     };
@@ -89,7 +94,7 @@ export class HostedService {
           if (!stopping) onNotice(`a database connection was lost: ${error.message}`);
         },
       });
-      app = await createServiceApp(await settings.modules(store, keep), settings);
+      app = await createServiceApp(await settings.modules(store, { keep, onNotice }), settings);
       const { check } = store;
       app.nest.get(Readiness).add('database', check);
       return new HostedService(await app.listen(), config, stopParts, app.failed, databaseLost);
