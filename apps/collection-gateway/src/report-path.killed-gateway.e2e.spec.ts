@@ -80,7 +80,7 @@ it('kill -9 amid a collection: every acknowledged report is stored, and each onc
   do {
     await pause(10);
     counts = CountsDocument.parse(await (await fetch(`${gateway.url}/v1/tasks/weather/counts`)).json());
-  } while (counts.waiting > 0);
+  } while (counts.waiting !== 0);
 
   const stored: string[] = [];
   for await (const batch of store.reports.read('weather')) {

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { type CountsDocument } from '@undertone/protocol';
-import { type LogPositions, type ReportLog } from '@undertone/report-log';
 import { type Pool } from 'pg';
 
+import { type LogLag } from '../ingest/log-lag';
 import { type TasksService } from '../tasks/tasks.service';
 import { readOutcomes } from './outcome-counts';
 
@@ -11,8 +11,7 @@ import { readOutcomes } from './outcome-counts';
 export class CountsService {
   constructor(
     private readonly tasks: TasksService,
-    private readonly log: ReportLog,
-    private readonly positions: LogPositions,
+    private readonly lag: LogLag,
     private readonly pool: Pool,
   ) {}
 
@@ -20,7 +19,7 @@ export class CountsService {
   async read(taskName: string): Promise<CountsDocument> {
     const { name } = await this.tasks.find(taskName);
     // First what waits: where it is 0, all that was acknowledged before is in the counts read after it.
-    const waiting = await this.log.lag(this.positions);
+    const waiting = (await this.lag.readSoon()) ?? null;
     return { ...(await readOutcomes(this.pool, name)), waiting };
   }
 }

@@ -19,7 +19,7 @@ const describe = (t: TaskDocument, c: CountsDocument): string[] => [
   `artifact  ${t.artifact}`,
   `ε         ${t.epsilon} a report, ${t.perPersonCap} report(s) a person`,
   `dates     ${t.opensAt} to ${t.closesAt ?? 'no end'}`,
-  `reports   ${c.stored} stored, ${c.repeated} repeated, ${total(c.rejected)} rejected, ${c.waiting} waiting`,
+  `reports   ${c.stored} stored, ${c.repeated} repeated, ${total(c.rejected)} rejected, ${c.waiting ?? 'an unknown number'} waiting`,
 ];
 
 export function taskCommand(): Command {

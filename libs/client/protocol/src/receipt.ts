@@ -54,7 +54,7 @@ export const CountsDocument = z.object({
   repeated: z.int().nonnegative(),
   /** Refused reports by reason; a reason that never occurred may be absent. */
   rejected: z.partialRecord(RejectionReason, z.int().nonnegative()),
-  /** Accepted into the log and not ingested yet, of whatever task. */
-  waiting: z.int().nonnegative(),
+  /** Accepted into the log and not ingested yet, of whatever task; null while the log can't be asked. */
+  waiting: z.int().nonnegative().nullable(),
 });
 export type CountsDocument = z.infer<typeof CountsDocument>;
