@@ -1,6 +1,14 @@
-import { type DynamicModule, Logger, Module, type Provider } from '@nestjs/common';
-import { Metrics, Readiness } from '@undertone/observability';
+import {
+  type DynamicModule,
+  Logger,
+  Module,
+  type OnApplicationShutdown,
+  type Provider,
+  type Type,
+} from '@nestjs/common';
+import { Liveness, Metrics, Readiness } from '@undertone/observability';
 import { type ConsumerFailure, PostgresReportLog, type ReportLog } from '@undertone/report-log';
+import { Transports } from '@undertone/service';
 import { type Store } from '@undertone/store';
 
 import { ArtifactShelf } from './artifacts/artifact-shelf';
@@ -8,7 +16,9 @@ import { ArtifactsController } from './artifacts/artifacts.controller';
 import { CountsController } from './counts/counts.controller';
 import { CountsService } from './counts/counts.service';
 import { consumerName, IngestConsumer } from './ingest/ingest-consumer';
+import { IngestController } from './ingest/ingest.controller';
 import { IngestService } from './ingest/ingest.service';
+import { LogLag } from './ingest/log-lag';
 import { ReportWriter } from './ingest/report-writer';
 import { ReportsController } from './reports/reports.controller';
 import { ReportsService } from './reports/reports.service';
@@ -16,68 +26,169 @@ import { TaskDirectory } from './tasks/task-directory';
 import { TasksController } from './tasks/tasks.controller';
 import { TasksService } from './tasks/tasks.service';
 
+/** `edge`: the HTTP interface, which takes reports into the log. `ingest`: from the log into the tables. */
+export type GatewayPart = 'edge' | 'ingest';
+
 export interface CollectionGatewayOptions {
   /** Stays the caller's: close it after the service. */
   readonly store: Store;
   /** Stays the caller's. Left out, the gateway keeps a log of its own in the store's PostgreSQL. */
   readonly reportLog?: ReportLog;
+  /** Both unless given. */
+  readonly parts?: readonly GatewayPart[];
   /** How often consumed log entries are deleted; 30,000 unless given. */
   readonly sweepEveryMs?: number;
+  /** How long the ingest may do nothing at all before the process counts as dead; 120,000 unless given. */
+  readonly ingestStallMs?: number;
 }
 
 const SWEEP_EVERY_MS = 30_000;
 const SWEEP_CHUNK = 5_000;
+const STALL_MS = 120_000;
 
-/** The service that takes reports in and stores each once; it wants HealthModule and MetricsModule around it. */
+/** The service that takes reports in and stores each once; it runs in a ServiceApp. */
 @Module({})
 export class CollectionGatewayModule {
-  static register({ store, reportLog, sweepEveryMs }: CollectionGatewayOptions): DynamicModule {
+  static register(options: CollectionGatewayOptions): DynamicModule {
+    const { store, reportLog, parts = ['edge', 'ingest'] } = options;
     const log = reportLog ?? new PostgresReportLog({ pool: store.pool, onFailure: logFailure });
-    const endLog = async (): Promise<void> => (reportLog === undefined ? log.close() : undefined);
     const writer = new ReportWriter(store.pool, consumerName(log.name));
+    const lag = new LogLag(log, writer);
     const artifacts = new ArtifactShelf(store.mechanisms);
     const directory = new TaskDirectory(store.tasks, artifacts);
-    const tasks = new TasksService(store.tasks, artifacts, directory);
-    const providers: Provider[] = [
+    const built = parts.map((part) =>
+      part === 'edge'
+        ? edge({ store, log, lag, artifacts, directory })
+        : ingest({ log, lag, writer, directory, options }),
+    );
+    return {
+      module: CollectionGatewayModule,
+      controllers: built.flatMap(({ controllers }) => controllers),
+      providers: [
+        {
+          provide: LogReadiness,
+          inject: [Readiness],
+          useFactory: (readiness: Readiness) => new LogReadiness(readiness, lag),
+        },
+        ...(reportLog === undefined ? [{ provide: OwnLog, useValue: new OwnLog(log) }] : []),
+        ...built.flatMap(({ providers }) => providers),
+      ],
+    };
+  }
+}
+
+interface Part {
+  readonly controllers: Type[];
+  readonly providers: Provider[];
+}
+
+function edge({
+  store,
+  log,
+  lag,
+  artifacts,
+  directory,
+}: {
+  store: Store;
+  log: ReportLog;
+  lag: LogLag;
+  artifacts: ArtifactShelf;
+  directory: TaskDirectory;
+}): Part {
+  const tasks = new TasksService(store.tasks, artifacts, directory);
+  return {
+    controllers: [TasksController, CountsController, ReportsController, ArtifactsController],
+    providers: [
       { provide: ArtifactShelf, useValue: artifacts },
       { provide: TasksService, useValue: tasks },
-      { provide: CountsService, useValue: new CountsService(tasks, log, writer, store.pool) },
+      { provide: CountsService, useValue: new CountsService(tasks, lag, store.pool) },
       {
         provide: ReportsService,
         inject: [Metrics],
         useFactory: (metrics: Metrics) => new ReportsService(tasks, log, store.pool, metrics),
       },
+    ],
+  };
+}
+
+function ingest({
+  log,
+  lag,
+  writer,
+  directory,
+  options,
+}: {
+  log: ReportLog;
+  lag: LogLag;
+  writer: ReportWriter;
+  directory: TaskDirectory;
+  options: CollectionGatewayOptions;
+}): Part {
+  return {
+    controllers: [IngestController],
+    providers: [
       {
-        provide: IngestService,
-        inject: [Metrics, Readiness],
-        useFactory: (metrics: Metrics, readiness: Readiness) => {
+        provide: IngestConsumer,
+        inject: [Metrics],
+        useFactory: (metrics: Metrics) => {
           const outcomes = metrics.counter({
             name: 'undertone_ingest_reports_total',
             help: 'Log entries dealt with, by what became of them.',
             labels: ['outcome'],
           });
-          const consumer = new IngestConsumer(
+          return new IngestConsumer(
             consumerName(log.name),
             writer,
             (name) => directory.find(name),
             (tallies) => tallies.forEach(({ outcome, count }) => outcomes.inc({ outcome }, count)),
           );
-          const sweep = { everyMs: sweepEveryMs ?? SWEEP_EVERY_MS, chunk: SWEEP_CHUNK };
-          return new IngestService(log, consumer, sweep, { metrics, readiness }, endLog);
         },
       },
-    ];
-    return {
-      module: CollectionGatewayModule,
-      controllers: [TasksController, CountsController, ReportsController, ArtifactsController],
-      providers,
-    };
+      {
+        provide: IngestService,
+        inject: [IngestConsumer, Metrics, Readiness, Liveness, Transports],
+        useFactory: (
+          consumer: IngestConsumer,
+          metrics: Metrics,
+          readiness: Readiness,
+          liveness: Liveness,
+          transports: Transports,
+        ) =>
+          new IngestService(
+            log,
+            consumer,
+            lag,
+            {
+              sweep: { everyMs: options.sweepEveryMs ?? SWEEP_EVERY_MS, chunk: SWEEP_CHUNK },
+              stallMs: options.ingestStallMs ?? STALL_MS,
+            },
+            { metrics, readiness, liveness, transports },
+          ),
+      },
+    ],
+  };
+}
+
+/** The log can be reached, or the service isn't ready. */
+class LogReadiness {
+  constructor(readiness: Readiness, lag: LogLag) {
+    readiness.add('report log', async () => ({ lagEntries: await lag.read() }));
+  }
+}
+
+/** Closes a log that nobody else has. */
+class OwnLog implements OnApplicationShutdown {
+  constructor(private readonly log: ReportLog) {}
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.log.close();
   }
 }
 
 const logger = new Logger('ReportLog');
 
-function logFailure({ error, retryInMs, offsets, ...where }: ConsumerFailure): void {
+/** Tells of a batch that failed, in the service's log. */
+export function logFailure({ error, retryInMs, offsets, ...where }: ConsumerFailure): void {
   const span = offsets && `${offsets[0]}–${offsets[1]}`;
   logger.error({ err: error, ...where, offsets: span }, `a batch failed; tried again in ${retryInMs} ms`);
 }
