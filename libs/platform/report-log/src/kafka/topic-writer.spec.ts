@@ -237,7 +237,7 @@ describe('a send that failed', () => {
   });
 
   it('is dropped with its producer when nobody waits for it any more', async () => {
-    const writer = open({ maximumWaitMs: 50 });
+    const writer = open({ maximumWaitMs: 50, maximumWaiting: 3 });
     const first = writer.append([record('a')]);
     await producers.sent(1);
     await expect(first).rejects.toMatchObject({ code: 'report-log-unavailable' });
@@ -246,6 +246,9 @@ describe('a send that failed', () => {
     (await producers.sent(2)).acknowledge();
     await second;
     expect(producers.sends[1]).toMatchObject({ values: ['b'], producer: 1 });
+    const asMuchAsMayWait = [writer.append(records(1, 1)), writer.append(records(2, 2))];
+    for (const i of [3, 4]) (await producers.sent(i)).acknowledge();
+    await Promise.all(asMuchAsMayWait);
   });
 
   it('tries again after a producer that can’t connect', async () => {

@@ -210,7 +210,6 @@ export class TopicWriter {
   }
 
   private nextGroup({ queue }: Lane): Portion[] {
-    this.dropAnswered(queue);
     let count = 0;
     let records = 0;
     let bytes = 0;
