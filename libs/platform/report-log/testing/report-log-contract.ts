@@ -21,8 +21,15 @@ export interface LogSettings {
 
 /** One log, empty at first, and further handles on it as other processes would have. */
 export interface LogUnderTest {
-  open(settings: LogSettings): ReportLog;
+  open(settings: LogSettings): ReportLog | Promise<ReportLog>;
   dispose(): Promise<void>;
+}
+
+export interface ContractLimits {
+  /** What is awaited must come within this time; 5,000 unless given. */
+  readonly withinMs?: number;
+  /** Of each test; Jest's own unless given. */
+  readonly testMs?: number;
 }
 
 /** Remembers what it was handed and how far it is, as a consumer's own store would. */
@@ -69,15 +76,22 @@ export async function eventually(what: string, holds: () => boolean, withinMs = 
 }
 
 /** What every adapter of the port promises; `create` makes an empty log. */
-export function describeReportLog(adapter: string, create: () => Promise<LogUnderTest>): void {
+export function describeReportLog(
+  adapter: string,
+  create: () => Promise<LogUnderTest>,
+  { withinMs, testMs }: ContractLimits = {},
+): void {
+  const soon = (what: string, holds: () => boolean): Promise<void> => eventually(what, holds, withinMs);
+  const it = (name: string, test: () => Promise<void>): void => globalThis.it(name, test, testMs);
+
   describe(`report log on ${adapter}`, () => {
     let underTest: LogUnderTest;
     let failures: ConsumerFailure[];
     let opened: ReportLog[];
     let subscriptions: Subscription[];
 
-    const open = (settings: Partial<LogSettings> = {}): ReportLog => {
-      const log = underTest.open({
+    const open = async (settings: Partial<LogSettings> = {}): Promise<ReportLog> => {
+      const log = await underTest.open({
         onFailure: (f) => failures.push(f),
         idleMs: [2, 10],
         retryMs: [4, 100],
@@ -105,7 +119,7 @@ export function describeReportLog(adapter: string, create: () => Promise<LogUnde
     });
 
     it('hands over what was appended, bytes unchanged, in order, once', async () => {
-      const log = open();
+      const log = await open();
       const bytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
       const consumer = new RecordingConsumer();
       const began = Date.now();
@@ -113,7 +127,7 @@ export function describeReportLog(adapter: string, create: () => Promise<LogUnde
       await log.append([{ key: bytes, value: bytes }]);
       await log.append([{ key: bytes, value: Buffer.alloc(0) }]);
       await log.append([]);
-      await eventually('both entries', () => consumer.values.length === 2);
+      await soon('both entries', () => consumer.values.length === 2);
       const entries = consumer.batches.flatMap((batch) => batch.entries);
       expect(Buffer.from(entries[0].value)).toEqual(bytes);
       expect(entries[1].value).toHaveLength(0);
@@ -123,40 +137,40 @@ export function describeReportLog(adapter: string, create: () => Promise<LogUnde
     });
 
     it('keeps acknowledged entries for a process that starts later', async () => {
-      const first = open();
+      const first = await open();
       await first.append(numbered(3));
       const consumer = new RecordingConsumer();
-      subscribe(open(), consumer);
-      await eventually('three entries', () => consumer.values.length === 3);
+      subscribe(await open(), consumer);
+      await soon('three entries', () => consumer.values.length === 3);
       expect(consumer.values).toEqual(['0', '1', '2']);
     });
 
     it('reads on from the position in the consumer’s store', async () => {
-      const log = open();
+      const log = await open();
       await log.append(numbered(5));
       const consumer = new RecordingConsumer();
       const first = subscribe(log, consumer);
-      await eventually('five entries', () => consumer.values.length === 5);
+      await soon('five entries', () => consumer.values.length === 5);
       await first.stop();
       const { partition, entries } = consumer.batches[0];
       const second = new RecordingConsumer();
       second.positions.set(partition, entries[0].offset + 2n);
       subscribe(log, second);
-      await eventually('the rest', () => second.values.length === 2);
+      await soon('the rest', () => second.values.length === 2);
       expect(second.values).toEqual(['3', '4']);
     });
 
     it('cuts a backlog into batches of at most the maximum', async () => {
-      const log = open({ maximumBatch: 10 });
+      const log = await open({ maximumBatch: 10 });
       await log.append(numbered(25));
       const consumer = new RecordingConsumer();
       subscribe(log, consumer);
-      await eventually('25 entries', () => consumer.values.length === 25);
+      await soon('25 entries', () => consumer.values.length === 25);
       expect(consumer.batches.map((batch) => batch.entries.length)).toEqual([10, 10, 5]);
     });
 
     it('repeats a batch whose handler failed, from the position, and tells every failure', async () => {
-      const log = open({ maximumBatch: 2 });
+      const log = await open({ maximumBatch: 2 });
       const consumer = new RecordingConsumer();
       let attempts = 0;
       consumer.before = async (batch) => {
@@ -164,7 +178,7 @@ export function describeReportLog(adapter: string, create: () => Promise<LogUnde
       };
       await log.append(numbered(5));
       subscribe(log, consumer);
-      await eventually('all entries', () => consumer.values.length === 5);
+      await soon('all entries', () => consumer.values.length === 5);
       expect(consumer.values).toEqual(['0', '1', '2', '3', '4']);
       expect(failures.map((f) => [(f.error as Error).message, f.attempt])).toEqual([
         ['attempt 1', 1],
@@ -178,7 +192,7 @@ export function describeReportLog(adapter: string, create: () => Promise<LogUnde
     });
 
     it('tells a position that can’t be read, and goes on when it can', async () => {
-      const log = open();
+      const log = await open();
       const consumer = new RecordingConsumer();
       let asked = 0;
       const positionOf = consumer.positionOf.bind(consumer);
@@ -188,12 +202,12 @@ export function describeReportLog(adapter: string, create: () => Promise<LogUnde
       };
       await log.append(numbered(1));
       subscribe(log, consumer);
-      await eventually('the entry', () => consumer.values.length === 1);
+      await soon('the entry', () => consumer.values.length === 1);
       expect(failures.map((f) => (f.error as Error).message)).toEqual(['store is away']);
     });
 
     it('stop waits for the handler in flight, and none follows', async () => {
-      const log = open({ maximumBatch: 1 });
+      const log = await open({ maximumBatch: 1 });
       const consumer = new RecordingConsumer();
       let release = (): void => undefined;
       const held = new Promise<void>((resolve) => (release = resolve));
@@ -204,7 +218,7 @@ export function describeReportLog(adapter: string, create: () => Promise<LogUnde
       };
       await log.append(numbered(3));
       const subscription = subscribe(log, consumer);
-      await eventually('the handler', () => began);
+      await soon('the handler', () => began);
       let stopped = false;
       const stopping = subscription.stop().then(() => (stopped = true));
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -217,13 +231,13 @@ export function describeReportLog(adapter: string, create: () => Promise<LogUnde
     });
 
     it('tells when it was last active, also while nothing comes', async () => {
-      const subscription = subscribe(open(), new RecordingConsumer());
+      const subscription = subscribe(await open(), new RecordingConsumer());
       const first = subscription.lastActiveAt().getTime();
-      await eventually('a later time', () => subscription.lastActiveAt().getTime() > first);
+      await soon('a later time', () => subscription.lastActiveAt().getTime() > first);
     });
 
     it('counts what waits, and discards only what the consumer is past', async () => {
-      const log = open({ maximumBatch: 4 });
+      const log = await open({ maximumBatch: 4 });
       const consumer = new RecordingConsumer();
       expect(await log.lag(consumer)).toBe(0);
       expect(await log.discard(consumer, 10)).toBe(0);
@@ -234,7 +248,7 @@ export function describeReportLog(adapter: string, create: () => Promise<LogUnde
         if (text(batch.entries[0].value) !== '0') throw new Error('enough');
       };
       const subscription = subscribe(log, consumer);
-      await eventually('a failure after four', () => failures.length > 0);
+      await soon('a failure after four', () => failures.length > 0);
       await subscription.stop();
       expect(await log.lag(consumer)).toBe(6);
       expect(await log.discard(consumer, 3)).toBe(3);
@@ -242,13 +256,13 @@ export function describeReportLog(adapter: string, create: () => Promise<LogUnde
       expect(await log.discard(consumer, 3)).toBe(0);
       consumer.before = async () => undefined;
       subscribe(log, consumer);
-      await eventually('the rest', () => consumer.values.length === 10);
+      await soon('the rest', () => consumer.values.length === 10);
       expect(consumer.values).toEqual(numbered(10).map((r) => text(r.value)));
       expect(await log.lag(consumer)).toBe(0);
     });
 
     it('refuses an append above its bound, and keeps what it accepted', async () => {
-      const log = open({ maximumWaiting: 10 });
+      const log = await open({ maximumWaiting: 10 });
       const results = await Promise.allSettled(
         [6, 4, 1, 3].map((count, i) => log.append(numbered(count, `${i}-`))),
       );
@@ -260,19 +274,19 @@ export function describeReportLog(adapter: string, create: () => Promise<LogUnde
       await log.append(numbered(12, 'larger than the bound, alone-'));
       const consumer = new RecordingConsumer();
       subscribe(log, consumer);
-      await eventually('22 entries', () => consumer.values.length === 22);
+      await soon('22 entries', () => consumer.values.length === 22);
     });
 
     it('close answers what was accepted and refuses the rest', async () => {
-      const log = open();
+      const log = await open();
       const accepted = log.append(numbered(3));
       const closing = log.close();
       await expect(log.append(numbered(1))).rejects.toMatchObject({ code: 'report-log-closed' });
       await accepted;
       await closing;
       const consumer = new RecordingConsumer();
-      subscribe(open(), consumer);
-      await eventually('three entries', () => consumer.values.length === 3);
+      subscribe(await open(), consumer);
+      await soon('three entries', () => consumer.values.length === 3);
     });
 
     it('one subscription of a name reads at a time; the next takes over from the position', async () => {
@@ -284,14 +298,14 @@ export function describeReportLog(adapter: string, create: () => Promise<LogUnde
         await new Promise((resolve) => setTimeout(resolve, 2));
         running--;
       };
-      const log = open({ maximumBatch: 5 });
+      const log = await open({ maximumBatch: 5 });
       const first = subscribe(log, consumer);
-      subscribe(open({ maximumBatch: 5 }), consumer);
+      subscribe(await open({ maximumBatch: 5 }), consumer);
       for (let i = 0; i < 10; i++) await log.append(numbered(5, `${i}-`));
-      await eventually('some entries', () => consumer.values.length >= 10);
+      await soon('some entries', () => consumer.values.length >= 10);
       await first.stop();
       for (let i = 10; i < 20; i++) await log.append(numbered(5, `${i}-`));
-      await eventually('all entries', () => consumer.values.length >= 100);
+      await soon('all entries', () => consumer.values.length >= 100);
       expect(most).toBe(1);
       expect(consumer.values).toEqual(
         Array.from({ length: 20 }, (_, i) => numbered(5, `${i}-`).map((r) => text(r.value))).flat(),
@@ -299,12 +313,12 @@ export function describeReportLog(adapter: string, create: () => Promise<LogUnde
     });
 
     it('a consumer of another name sees every entry too', async () => {
-      const log = open();
+      const log = await open();
       const consumers = [new RecordingConsumer('one'), new RecordingConsumer('two')];
       for (const consumer of consumers) subscribe(log, consumer);
       await log.append(numbered(4));
       for (const consumer of consumers) {
-        await eventually(`${consumer.name} has all`, () => consumer.values.length === 4);
+        await soon(`${consumer.name} has all`, () => consumer.values.length === 4);
       }
     });
 
@@ -320,8 +334,8 @@ export function describeReportLog(adapter: string, create: () => Promise<LogUnde
             { minLength: 1, maxLength: 8 },
           ),
           async (rounds) => {
-            const writers = [open(), open(), open()];
-            const reader = open({ maximumBatch: 50 });
+            const writers = [await open(), await open(), await open()];
+            const reader = await open({ maximumBatch: 50 });
             const consumer = new RecordingConsumer();
             for (const [partition, offset] of positions) consumer.positions.set(partition, offset);
             const subscription = subscribe(reader, consumer);
@@ -335,7 +349,7 @@ export function describeReportLog(adapter: string, create: () => Promise<LogUnde
                 }),
               ),
             );
-            await eventually(
+            await soon(
               `${wanted.length} entries, not ${consumer.values.length}`,
               () => consumer.values.length >= wanted.length,
             );
