@@ -1,0 +1,180 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { REPORT_SCHEMA } from '@undertone/protocol';
+import { type Admin, type Kafka } from 'kafkajs';
+
+import {
+  type FailureListener,
+  type LogConsumer,
+  type LogPositions,
+  type LogRecord,
+  type ReportLog,
+  type Subscription,
+} from '../report-log';
+import { connectImpatiently, connectKafka, type KafkaConnection } from './kafka-connection';
+import { type KafkaError, kafkaErrorOf } from './kafka-error';
+import { discardConsumed, lagBehind } from './topic-offsets';
+import { TopicReader } from './topic-reader';
+import { TopicWriter, type TopicWriterLimits } from './topic-writer';
+import { REJECTED_TOPIC, REPORTS_TOPIC } from './topics';
+
+export interface KafkaReportLogSettings extends TopicWriterLimits {
+  readonly connection: KafkaConnection;
+  readonly onFailure: FailureListener;
+  /** `REPORTS_TOPIC` unless given. */
+  readonly topic?: string;
+  /** Where rejected entries are told of; `REJECTED_TOPIC` unless given. */
+  readonly rejectedTopic?: string;
+  /** Entries in one batch at most; the reader's own unless given. */
+  readonly maximumBatch?: number;
+  /** Pause after a failed batch; [50, 10,000] unless given. */
+  readonly retryMs?: readonly [first: number, longest: number];
+  /** How long an entry stays after its consumer is past it, for others who read the topic; 7 days unless given. */
+  readonly keepConsumedMs?: number;
+  /** How long the brokers may take to come up; 30,000 unless given. */
+  readonly connectWithinMs?: number;
+  /** See `TopicReaderSettings`. */
+  readonly sessionTimeoutMs?: number;
+}
+
+const REJECTION_SCHEMA = 'undertone.rejection.v1';
+const DAY_MS = 24 * 60 * 60 * 1000;
+const PROBE_PAUSE_MS = 250;
+/** A broker that has just come up may not know yet what the others do. */
+const MISSING_FOR_MS = 2_000;
+
+/**
+ * The log as a Kafka topic: several partitions, keys spread over them as Kafka's own clients do, and of the
+ * subscriptions of one consumer name, in whatever processes, one at a time reads a partition.
+ *
+ * Others may produce to the topic as well, so nothing is known of an entry but what is checked.
+ */
+export class KafkaReportLog implements ReportLog {
+  private readonly readers = new Set<TopicReader>();
+
+  /**
+   * Waits for the brokers.
+   * @throws KafkaError where they don't answer, refuse this client, or have no such topic.
+   */
+  static async open(settings: KafkaReportLogSettings): Promise<KafkaReportLog> {
+    const { connection, topic = REPORTS_TOPIC, rejectedTopic = REJECTED_TOPIC } = settings;
+    const clusterId = await reach(connection, [topic, rejectedTopic], settings.connectWithinMs ?? 30_000);
+    const kafka = connectKafka(connection);
+    const admin = kafka.admin();
+    const opened: { close(): Promise<void> }[] = [{ close: () => admin.disconnect() }];
+    try {
+      await admin.connect();
+      const { maximumWaiting, maximumWaitingBytes, maximumWaitMs, compression } = settings;
+      const limits = { maximumWaiting, maximumWaitingBytes, maximumWaitMs, compression };
+      const reports = await TopicWriter.open({ kafka, topic, schema: REPORT_SCHEMA, ...limits });
+      opened.push(reports);
+      const rejections = await TopicWriter.open({
+        kafka,
+        topic: rejectedTopic,
+        schema: REJECTION_SCHEMA,
+        ...limits,
+      });
+      return new KafkaReportLog(
+        `kafka/${clusterId}/${topic}`,
+        topic,
+        settings,
+        kafka,
+        admin,
+        reports,
+        rejections,
+      );
+    } catch (error) {
+      await Promise.all(opened.map((one) => one.close().catch(() => undefined)));
+      throw kafkaErrorOf(error, topic);
+    }
+  }
+
+  private constructor(
+    /** Another cluster's offsets never compare. */
+    readonly name: string,
+    private readonly topic: string,
+    private readonly settings: KafkaReportLogSettings,
+    private readonly kafka: Kafka,
+    private readonly admin: Admin,
+    private readonly reports: TopicWriter,
+    /** Of the topic where rejected entries are told of. */
+    readonly rejections: Pick<TopicWriter, 'append'> & { close(): Promise<void> },
+  ) {}
+
+  append(records: readonly LogRecord[]): Promise<void> {
+    return this.reports.append(records);
+  }
+
+  subscribe(consumer: LogConsumer): Subscription {
+    const { maximumBatch, retryMs, sessionTimeoutMs, onFailure, connection } = this.settings;
+    const reader = new TopicReader({
+      kafka: this.kafka,
+      topic: this.topic,
+      consumer,
+      groupId: `undertone.${consumer.name}`,
+      maximumBatch,
+      retryMs,
+      sessionTimeoutMs,
+      onFailure,
+      onWarning: connection.onWarning,
+    });
+    this.readers.add(reader);
+    return {
+      lastActiveAt: () => reader.lastActiveAt(),
+      died: reader.died,
+      stop: async () => {
+        await reader.stop();
+        this.readers.delete(reader);
+      },
+    };
+  }
+
+  lag(consumer: LogPositions): Promise<number> {
+    return lagBehind(this.admin, this.topic, consumer);
+  }
+
+  discard(consumer: LogPositions, limit: number): Promise<number> {
+    const { keepConsumedMs = 7 * DAY_MS } = this.settings;
+    return discardConsumed(this.admin, this.topic, consumer, limit, keepConsumedMs);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.reports.close(), this.rejections.close()]);
+    await Promise.all([...this.readers].map((reader) => reader.stop()));
+    await this.admin.disconnect();
+  }
+}
+
+/** Resolves to the cluster's id once the brokers know the topics. */
+async function reach(
+  connection: KafkaConnection,
+  topics: readonly string[],
+  withinMs: number,
+): Promise<string> {
+  const began = performance.now();
+  for (;;) {
+    try {
+      return await probe(connection, topics);
+    } catch (error) {
+      const { code } = error as KafkaError;
+      const patience = code === 'topic-missing' ? Math.min(withinMs, MISSING_FOR_MS) : withinMs;
+      if (code === 'refused' || performance.now() - began >= patience) throw error;
+      await sleep(PROBE_PAUSE_MS);
+    }
+  }
+}
+
+async function probe(connection: KafkaConnection, topics: readonly string[]): Promise<string> {
+  const admin = connectImpatiently(connection).admin();
+  let asked = '';
+  try {
+    await admin.connect();
+    const { clusterId } = await admin.describeCluster();
+    for (asked of topics) await admin.fetchTopicMetadata({ topics: [asked] });
+    return clusterId;
+  } catch (error) {
+    throw kafkaErrorOf(error, asked);
+  } finally {
+    await admin.disconnect().catch(() => undefined);
+  }
+}
