@@ -1,13 +1,12 @@
 import {
   type DynamicModule,
-  Logger,
   Module,
   type OnApplicationShutdown,
   type Provider,
   type Type,
 } from '@nestjs/common';
 import { Liveness, Metrics, Readiness } from '@undertone/observability';
-import { type ConsumerFailure, PostgresReportLog, type ReportLog } from '@undertone/report-log';
+import { PostgresReportLog } from '@undertone/report-log';
 import { Transports } from '@undertone/service';
 import { type Store } from '@undertone/store';
 
@@ -20,6 +19,7 @@ import { IngestController } from './ingest/ingest.controller';
 import { IngestService } from './ingest/ingest.service';
 import { LogLag } from './ingest/log-lag';
 import { ReportWriter } from './ingest/report-writer';
+import { type GatewayLog, logFailure } from './report-log/open-report-log';
 import { ReportsController } from './reports/reports.controller';
 import { ReportsService } from './reports/reports.service';
 import { TaskDirectory } from './tasks/task-directory';
@@ -33,7 +33,7 @@ export interface CollectionGatewayOptions {
   /** Stays the caller's: close it after the service. */
   readonly store: Store;
   /** Stays the caller's. Left out, the gateway keeps a log of its own in the store's PostgreSQL. */
-  readonly reportLog?: ReportLog;
+  readonly reportLog?: GatewayLog;
   /** Both unless given. */
   readonly parts?: readonly GatewayPart[];
   /** How often consumed log entries are deleted; 30,000 unless given. */
@@ -51,8 +51,8 @@ const STALL_MS = 120_000;
 export class CollectionGatewayModule {
   static register(options: CollectionGatewayOptions): DynamicModule {
     const { store, reportLog, parts = ['edge', 'ingest'] } = options;
-    const log = reportLog ?? new PostgresReportLog({ pool: store.pool, onFailure: logFailure });
-    const writer = new ReportWriter(store.pool, consumerName(log.name));
+    const log: GatewayLog = reportLog ?? new PostgresReportLog({ pool: store.pool, onFailure: logFailure });
+    const writer = new ReportWriter(store.pool, log.name);
     const lag = new LogLag(log, writer);
     const artifacts = new ArtifactShelf(store.mechanisms);
     const directory = new TaskDirectory(store.tasks, artifacts);
@@ -90,7 +90,7 @@ function edge({
   directory,
 }: {
   store: Store;
-  log: ReportLog;
+  log: GatewayLog;
   lag: LogLag;
   artifacts: ArtifactShelf;
   directory: TaskDirectory;
@@ -118,7 +118,7 @@ function ingest({
   directory,
   options,
 }: {
-  log: ReportLog;
+  log: GatewayLog;
   lag: LogLag;
   writer: ReportWriter;
   directory: TaskDirectory;
@@ -178,17 +178,9 @@ class LogReadiness {
 
 /** Closes a log that nobody else has. */
 class OwnLog implements OnApplicationShutdown {
-  constructor(private readonly log: ReportLog) {}
+  constructor(private readonly log: GatewayLog) {}
 
   async onApplicationShutdown(): Promise<void> {
     await this.log.close();
   }
-}
-
-const logger = new Logger('ReportLog');
-
-/** Tells of a batch that failed, in the service's log. */
-export function logFailure({ error, retryInMs, offsets, ...where }: ConsumerFailure): void {
-  const span = offsets && `${offsets[0]}–${offsets[1]}`;
-  logger.error({ err: error, ...where, offsets: span }, `a batch failed; tried again in ${retryInMs} ms`);
 }

@@ -1,2 +1,8 @@
-export { CollectionGatewayModule, type CollectionGatewayOptions } from './collection-gateway.module';
+export { collectionGateway } from './collection-gateway';
+export {
+  CollectionGatewayModule,
+  type CollectionGatewayOptions,
+  type GatewayPart,
+} from './collection-gateway.module';
 export { gatewayProblem } from './gateway-problem';
+export { kafkaConnection } from './report-log/open-report-log';

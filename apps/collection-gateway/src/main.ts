@@ -1,14 +1,15 @@
 import { collectionGatewayVariables, loadConfig, readEnvironment } from '@undertone/config';
 import { runService } from '@undertone/service';
 
-import { CollectionGatewayModule } from './collection-gateway.module';
+import { collectionGateway } from './collection-gateway';
 import { gatewayProblem } from './gateway-problem';
 
 async function main(): Promise<void> {
+  const config = loadConfig(collectionGatewayVariables, readEnvironment());
   await runService({
     name: 'collection-gateway',
-    config: loadConfig(collectionGatewayVariables, readEnvironment()),
-    modules: (store) => [CollectionGatewayModule.register({ store })],
+    config,
+    modules: async (store, host) => [await collectionGateway(config, store, host)],
     problems: [gatewayProblem],
   });
 }

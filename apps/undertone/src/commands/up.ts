@@ -16,7 +16,7 @@ export function upCommand(): Command {
     )
     .addHelpText(
       'after',
-      '\nExample:\n  undertone up --port 8377\n  DATABASE_URL=postgresql://… undertone up',
+      '\nExample:\n  undertone up --port 8377\n  DATABASE_URL=postgresql://… undertone up\n  KAFKA_BROKERS=127.0.0.1:9092 undertone up',
     )
     .action(async (_: object, command: Command) => {
       const terminal = terminalOf(command);

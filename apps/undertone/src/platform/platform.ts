@@ -1,5 +1,5 @@
 import { ClassifierTrainingModule } from '@undertone/classifier-training';
-import { CollectionGatewayModule, gatewayProblem } from '@undertone/collection-gateway';
+import { collectionGateway, gatewayProblem } from '@undertone/collection-gateway';
 import { type UndertoneConfig } from '@undertone/config';
 import { MechanismTrainingModule } from '@undertone/mechanism-training';
 import { HostedService, type HostedServiceSettings } from '@undertone/service';
@@ -15,9 +15,9 @@ export function startPlatform(config: UndertoneConfig, settings: PlatformSetting
     name: 'undertone',
     version,
     config,
-    modules: (store) => [
+    modules: async (store, host) => [
       MechanismTrainingModule.register({ store, config }),
-      CollectionGatewayModule.register({ store }),
+      await collectionGateway(config, store, host),
       ClassifierTrainingModule.register({ store, config }),
     ],
     problems: [gatewayProblem],
