@@ -3,7 +3,8 @@ import { connect, createServer } from 'node:net';
 
 import { type Admin, type Kafka } from 'kafkajs';
 
-import { describeWithKafka, testBrokers, uniqueTopic } from '../../testing/kafka-cluster';
+import { describeWithKafka, testBrokers } from '../../testing/kafka-cluster';
+import { createRawTopic, type RawMessage, readRawTopic } from '../../testing/raw-topic';
 import { describeReportLog, record, RecordingConsumer } from '../../testing/report-log-contract';
 import { connectKafka } from './kafka-connection';
 import { KafkaReportLog, type KafkaReportLogSettings } from './kafka-report-log';
@@ -24,15 +25,7 @@ describeWithKafka('Kafka', () => {
   let kafka: Kafka;
   let admin: Admin;
 
-  const createTopic = async (partitions: number): Promise<string> => {
-    const topic = uniqueTopic('report-log');
-    await admin.createTopics({ topics: [{ topic, numPartitions: partitions }], waitForLeaders: false });
-    // A topic that was just created may not be known yet, which kafkajs's own waiting takes for a failure.
-    for (;;) {
-      const topics = await admin.listTopics();
-      if (topics.includes(topic)) return topic;
-    }
-  };
+  const createTopic = (partitions: number): Promise<string> => createRawTopic(admin, { partitions });
 
   beforeAll(async () => {
     kafka = connectKafka(connection());
@@ -84,15 +77,12 @@ describeWithKafka('Kafka', () => {
       await log.rejections.append([record('refused')]);
       const offsets = await admin.fetchTopicOffsets(topic);
       expect(offsets.every(({ high }) => Number(high) > 0)).toBe(true);
-      const read = await readAll(kafka, topic, 200);
-      expect(new Set(read.map(({ key, value, schema }) => `${key} ${value} ${schema}`))).toEqual(
-        new Set(
-          records.map(
-            ({ key, value }) => `${key.toString('hex')} ${value.toString('hex')} undertone.report.v1`,
-          ),
-        ),
+      const read = await readRawTopic(kafka, topic);
+      expect(read).toHaveLength(200);
+      expect(new Set(read.map(inWords))).toEqual(
+        new Set(records.map((wanted) => inWords({ ...wanted, schema: 'undertone.report.v1' }))),
       );
-      const [told] = await readAll(kafka, rejectedTopic, 1);
+      const [told] = await readRawTopic(kafka, rejectedTopic);
       expect(told.schema).toBe('undertone.rejection.v1');
       await admin.deleteTopics({ topics: [topic, rejectedTopic] });
     });
@@ -146,39 +136,8 @@ describeWithKafka('Kafka', () => {
   });
 });
 
-interface ReadMessage {
-  readonly partition: number;
-  readonly offset: bigint;
-  readonly key: string;
-  readonly value: string;
-  readonly schema: string | undefined;
-}
-
-/** Key and value in hex. */
-async function readAll(kafka: Kafka, topic: string, count: number): Promise<ReadMessage[]> {
-  const consumer = kafka.consumer({ groupId: uniqueTopic('reads-all'), maxWaitTimeInMs: 100 });
-  const messages: ReadMessage[] = [];
-  await consumer.connect();
-  await consumer.subscribe({ topic, fromBeginning: true });
-  await new Promise<void>((resolve, reject) => {
-    consumer
-      .run({
-        eachMessage: async ({ partition, message: { key, value, headers, offset } }) => {
-          messages.push({
-            partition,
-            offset: BigInt(offset),
-            key: (key as Buffer).toString('hex'),
-            value: (value as Buffer).toString('hex'),
-            schema: headers?.schema?.toString(),
-          });
-          if (messages.length === count) resolve();
-        },
-      })
-      .catch(reject);
-  });
-  await consumer.disconnect();
-  return messages;
-}
+const inWords = ({ key, value, schema }: Pick<RawMessage, 'key' | 'value' | 'schema'>): string =>
+  `${key.toString('hex')} ${value.toString('hex')} ${schema}`;
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
