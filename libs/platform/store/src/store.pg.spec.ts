@@ -122,6 +122,10 @@ describe('Store', () => {
       return batches;
     };
 
+    beforeEach(() =>
+      store.pool.query(`SELECT make_report_partition(task) FROM unnest(ARRAY['survey', 'another']) AS task`),
+    );
+
     it('are read in one order, whatever the order of their arrival and the size of a batch', async () => {
       for (const n of [5, 1, 9, 3, 7]) await insert('survey', n, '2030-01-01');
       await insert('another', 2, '2030-01-01');

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -192,8 +192,116 @@ describe('the migrations of this repository', () => {
       client.query(`INSERT INTO reports (task, id, artifact, payload) VALUES ('t', $1, 'a', '')`, [
         Buffer.alloc(bytes),
       ]);
+    await client.query(`SELECT make_report_partition('t')`);
     await insert(16);
     await expect(insert(15)).rejects.toMatchObject({ constraint: 'reports_id_is_16_bytes' });
     await client.end();
   });
+
+  it('have a table for the reports of each task, also where another name is like it', async () => {
+    const client = new Client({ connectionString: database.url });
+    await client.connect();
+    const names = ['a', 'a-b', 'a'.repeat(64), 'a'.repeat(63) + 'b', 'select', `${'a-'.repeat(31)}b`];
+    await addTasks(client, names);
+    const partitions = await partitionsOf(client);
+    expect(Object.keys(partitions).sort()).toEqual([...names].sort());
+    expect(partitions['a-b']).toMatch(/^reports_a_b_[0-9a-f]{16}$/);
+    expect(new Set(Object.values(partitions)).size).toBe(names.length);
+    for (const name of Object.values(partitions)) expect(name.length).toBeLessThan(63);
+
+    await client.query('DELETE FROM tasks');
+    await addTasks(client, names); // finds its tables
+    await client.query(`INSERT INTO reports (task, id, artifact, payload) VALUES ('select', $1, 'a', '')`, [
+      Buffer.alloc(16),
+    ]);
+    await expect(
+      client.query(`INSERT INTO reports (task, id, artifact, payload) VALUES ('unknown', $1, 'a', '')`, [
+        Buffer.alloc(16),
+      ]),
+    ).rejects.toThrow('no partition of relation "reports" found');
+    await client.end();
+    expect((await prismaTool(database.url)).stdout).toContain('Schema, migrations and history agree.');
+  });
 });
+
+describe('a database with rows', () => {
+  let database: TestDatabase;
+  let client: Client;
+  let before: string;
+  beforeEach(async () => {
+    before = mkdtempSync(path.join(tmpdir(), 'migrations-'));
+    database = await startEmptyDatabase();
+    client = new Client({ connectionString: database.url });
+    await client.connect();
+  });
+  afterEach(async () => {
+    await client.end();
+    await database.stop();
+    rmSync(before, { recursive: true });
+  });
+
+  it('keeps its reports and rejected entries when reports are parted by task', async () => {
+    cpSync(
+      path.join(MIGRATIONS_FOLDER, '0001_collection_and_learning'),
+      path.join(before, '0001_collection_and_learning'),
+      {
+        recursive: true,
+      },
+    );
+    await applyMigrations(database.url, before);
+    await addTasks(client, ['rain', 'wind', 'nothing-yet']);
+    await client.query(`
+      INSERT INTO reports (task, id, artifact, payload, received_at)
+        SELECT task, decode(md5(task || n), 'hex'), 'artifact', decode(repeat('ab', n), 'hex'), '2030-01-01'::timestamptz + n * interval '1 s'
+        FROM unnest(ARRAY['rain', 'wind', 'task-without-a-row']) AS task, generate_series(1, 300) AS n;
+      INSERT INTO rejected_reports (partition, log_offset, task, reason, detail) VALUES (0, 7, 'rain', 'malformed', 'rule')`);
+    const reports = 'SELECT * FROM reports ORDER BY task, id';
+    const then = (await client.query(reports)).rows;
+
+    await applyMigrations(database.url);
+    const now = (await client.query(reports)).rows;
+    expect(now).toHaveLength(900);
+    expect(now).toEqual(then);
+    const partitions = await partitionsOf(client);
+    expect(Object.keys(partitions).sort()).toEqual(['nothing-yet', 'rain', 'task-without-a-row', 'wind']);
+    expect((await client.query(`SELECT DISTINCT task FROM ${partitions.wind}`)).rows).toEqual([
+      { task: 'wind' },
+    ]);
+    const again = (id: Buffer): Promise<unknown> =>
+      client.query(`INSERT INTO reports (task, id, artifact, payload) VALUES ('wind', $1, 'a', '')`, [id]);
+    await expect(again(then[899].id)).rejects.toMatchObject({ code: '23505' });
+    await expect(again(Buffer.alloc(15))).rejects.toMatchObject({ constraint: 'reports_id_is_16_bytes' });
+    expect((await client.query('SELECT * FROM rejected_reports')).rows).toEqual([
+      expect.objectContaining({
+        log: 'postgres',
+        partition: 0,
+        log_offset: '7',
+        task: 'rain',
+        published_at: null,
+      }),
+    ]);
+  });
+});
+
+async function addTasks(client: Client, names: readonly string[]): Promise<void> {
+  await client.query(
+    `INSERT INTO mechanisms (id, name, signer, file, claim, lineage, metrics) VALUES ('a', 'm', '', '', '{}', '{}', '{}')
+     ON CONFLICT DO NOTHING`,
+  );
+  await client.query(
+    `INSERT INTO tasks (name, artifact, opens_at, minimum_batch, per_person_cap) SELECT name, 'a', now(), 1, 1
+     FROM unnest($1::text[]) AS name`,
+    [names],
+  );
+}
+
+/** Task → the table of its reports. */
+async function partitionsOf(client: Client): Promise<Record<string, string>> {
+  const { rows } = await client.query<{ name: string; bound: string }>(
+    `SELECT relname AS name, pg_get_expr(relpartbound, oid) AS bound FROM pg_class
+     JOIN pg_inherits ON inhrelid = oid WHERE inhparent = 'reports'::regclass`,
+  );
+  return Object.fromEntries(
+    rows.map(({ name, bound }) => [/^FOR VALUES IN \('(.*)'\)$/.exec(bound)![1], name]),
+  );
+}
