@@ -146,7 +146,7 @@ describeWithKafka('a broker that is away', () => {
         () => {
           const since = load.refused.slice(refused);
           return ['report-log-unavailable', 'report-log-full'].every(
-            (code) => since.filter((refusal) => refusal.code === code).length > 60,
+            (code) => since.filter((refusal) => refusal.code === code).length > 25,
           );
         },
         30_000,
