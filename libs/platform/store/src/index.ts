@@ -15,7 +15,8 @@ export {
   type NewMechanism,
 } from './repositories/mechanism-repository';
 export { type OutcomeRepository } from './repositories/outcome-repository';
-export { type ReportRecord, type ReportRepository } from './repositories/report-repository';
+export { type DroppedReports, type ReportPartitions } from './repositories/report-partitions';
+export { type ReportRecord, type ReportRepository, reportsDeleted } from './repositories/report-repository';
 export { type NewTask, type TaskRecord, type TaskRepository } from './repositories/task-repository';
 export { inTransaction, type Sql } from './sql';
 export { connectStore, type PoolSettings, type Store } from './store';

@@ -18,6 +18,7 @@ export type StoreErrorCode =
   | 'not-found'
   | 'not-our-database'
   | 'password-missing'
+  | 'reports-deleted'
   | 'server-did-not-start';
 
 /** An error of the store. The code is stable; the message names the value, the rule and what to do. */

@@ -4,6 +4,7 @@ import { PrismaClient } from './generated/client';
 import { ClassifierRepository } from './repositories/classifier-repository';
 import { MechanismRepository } from './repositories/mechanism-repository';
 import { OutcomeRepository } from './repositories/outcome-repository';
+import { ReportPartitions } from './repositories/report-partitions';
 import { ReportRepository } from './repositories/report-repository';
 import { TaskRepository } from './repositories/task-repository';
 import { reasonOf, StoreError } from './store-error';
@@ -28,6 +29,7 @@ export interface Store {
   readonly mechanisms: MechanismRepository;
   readonly tasks: TaskRepository;
   readonly reports: ReportRepository;
+  readonly reportPartitions: ReportPartitions;
   readonly outcomes: OutcomeRepository;
   readonly classifiers: ClassifierRepository;
   /** Resolves when the database answers. @throws StoreError 'database-unreachable' */
@@ -63,6 +65,7 @@ export function connectStore(url: string, settings: PoolSettings = {}): Store {
     mechanisms: new MechanismRepository(prisma, pool),
     tasks: new TaskRepository(prisma),
     reports: new ReportRepository(pool),
+    reportPartitions: new ReportPartitions(pool),
     outcomes: new OutcomeRepository(pool),
     classifiers: new ClassifierRepository(prisma, pool),
     check: async () => {

@@ -11,9 +11,13 @@ export interface TaskRecord {
   readonly minimumBatch: number;
   readonly perPersonCap: number;
   readonly createdAt: Date;
+  /** Since when its reports are being deleted, or are gone; null while they are kept. */
+  readonly reportsDroppedAt: Date | null;
 }
 
-export type NewTask = Omit<TaskRecord, 'createdAt' | 'closesAt'> & { readonly closesAt?: Date };
+export type NewTask = Omit<TaskRecord, 'createdAt' | 'closesAt' | 'reportsDroppedAt'> & {
+  readonly closesAt?: Date;
+};
 
 /** Collections; written by collection-gateway. */
 export class TaskRepository {
