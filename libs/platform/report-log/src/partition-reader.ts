@@ -80,7 +80,8 @@ export class PartitionReader implements Subscription {
       try {
         partition = await this.settings.open();
         if (partition === undefined) {
-          await this.rest(this.settings.idleMs[1]);
+          // Of what is appended the other subscription takes care.
+          await this.wait(this.settings.idleMs[1]);
           continue;
         }
         await this.feed(partition, (current) => (batch = current));
@@ -141,7 +142,11 @@ export class PartitionReader implements Subscription {
       attempt: this.failures,
       retryInMs,
     });
-    await sleep(retryInMs, undefined, { signal: this.stopSignal.signal }).catch(() => undefined);
+    await this.wait(retryInMs);
+  }
+
+  private async wait(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.stopSignal.signal }).catch(() => undefined);
   }
 
   private async rest(ms: number): Promise<void> {
