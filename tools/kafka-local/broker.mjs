@@ -7,6 +7,7 @@ import {
   openSync,
   readFileSync,
   readSync,
+  statfsSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
@@ -24,6 +25,7 @@ const FORMAT_LIMIT_MS = 120_000;
 const READY_LIMIT_MS = 120_000;
 const STOP_GRACE_MS = 5_000;
 const TAIL_BYTES = 16_384;
+const SPARE_BYTES = 1_048_576;
 
 // Half the start's time is saved by the first compiler alone; a long run at full speed wants both.
 const JVM = {
@@ -182,6 +184,8 @@ export class Broker {
     const tail = this.#logTail();
     const known = aboutWriting(new Error(telling(tail)), this.folder);
     if (known instanceof KafkaLocalError) return known;
+    // A full disk takes no message about itself.
+    if (freeBytes(this.folder) < SPARE_BYTES) return aboutWriting(new Error('ENOSPC'), this.folder);
     const how = this.#child?.signalCode ?? `exit code ${this.#child?.exitCode}`;
     if (/Address already in use/i.test(tail)) {
       return new KafkaLocalError('port-in-use', `a port of node ${this.id} is taken by another program`);
@@ -208,6 +212,11 @@ export class Broker {
 }
 
 const logging = () => `-Dlog4j2.configurationFile=${path.join(here, 'log4j2.properties')}`;
+function freeBytes(folder) {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
+
 const isArchiveUse = (option) => option.startsWith('-XX:SharedArchiveFile=');
 
 const telling = (text) =>

@@ -90,6 +90,7 @@ class Cluster {
   #guard;
   #brokers = [];
   #starting = new Set();
+  #isOpen = false;
   #closed = false;
 
   constructor(options, machine) {
@@ -160,6 +161,7 @@ class Cluster {
       }
     }
     for (const kind of ['group', 'transaction']) await this.#coordinatorServes(kind);
+    this.#isOpen = true;
   }
 
   async #configure(port, log) {
@@ -191,7 +193,8 @@ class Cluster {
       jvm: { heapMegabytes, tunedFor, more: this.machine.more },
       guard: this.#guard,
       onUnexpectedEnd: (error) => {
-        if (!this.#closed && !this.#starting.has(id)) this.options.onUnexpectedEnd?.({ id, error });
+        if (this.#isOpen && !this.#closed && !this.#starting.has(id))
+          this.options.onUnexpectedEnd?.({ id, error });
       },
     });
   }

@@ -28,7 +28,7 @@ export class DataFolder {
       );
     }
     const lock = tryWriting(folder, () => {
-      mkdirSync(folder, { recursive: true });
+      makeFolder(folder);
       return takeLock(path.join(folder, 'launcher.lock'));
     });
     if ('heldBy' in lock) {
@@ -78,4 +78,11 @@ function tryWriting(folder, work) {
   } catch (error) {
     throw aboutWriting(error, folder);
   }
+}
+
+/** One level after the other: Node's `recursive` answers ENOENT for a file system that can only be read. */
+function makeFolder(folder) {
+  if (existsSync(folder)) return;
+  makeFolder(path.dirname(folder));
+  mkdirSync(folder);
 }

@@ -27,7 +27,7 @@ export function aboutWriting(error, folder) {
       cause: error,
     });
   }
-  if (/EROFS|EACCES|EPERM|ENOTDIR|read-only file system|permission denied/i.test(text)) {
+  if (/EROFS|EACCES|EPERM|ENOTDIR|ENOENT|read-only file system|permission denied/i.test(text)) {
     return new KafkaLocalError(
       'folder-not-writable',
       `${folder} can't be written (${firstLine(error)}): make it writable for this user, or name another --folder`,

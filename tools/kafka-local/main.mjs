@@ -98,7 +98,8 @@ function tellFailure(error, asJson) {
   const message = error instanceof KafkaLocalError ? error.message : error.stack;
   if (asJson)
     fact(isLackOfMachine(error) ? { unavailable: message } : { error: { code: error.code, message } });
-  else aside(error.code === 'bad-argument' ? `${message}\n\n${USAGE}` : message);
+  else
+    aside(error.code === 'bad-argument' ? `${message} (npm run kafka -- --help lists the options)` : message);
   if (isLackOfMachine(error)) return EXIT.unavailable;
   return error.code === 'bad-argument' ? EXIT.usage : EXIT.wrong;
 }
@@ -150,18 +151,28 @@ async function serveProgram(options) {
   const lines = createInterface({ input: process.stdin });
   lines.on('close', end);
   lines.on('line', (line) => (cluster === undefined ? waiting.push(line) : obey(line)));
+  // What is asked of one node is done in order, whatever another one is busy with.
+  const turns = new Map();
   const obey = async (line) => {
     const [verb, id, ...rest] = line.trim().split(/\s+/);
+    if (verb === 'close' && id === undefined) return ended.resolve(line);
+    const turn = (turns.get(id) ?? Promise.resolve()).then(() => act(verb, id, rest));
+    turns.set(
+      id,
+      turn.catch(() => undefined),
+    );
     try {
-      if (verb === 'close' && id === undefined) return ended.resolve(line);
-      if (!['kill', 'stop', 'start'].includes(verb) || !/^[0-9]+$/.test(id ?? '') || rest.length > 0) {
-        throw new Error('not a command: kill ID, stop ID, start ID or close is wanted');
-      }
-      await cluster[verb](Number(id));
+      await turn;
       fact({ done: line, nodes: cluster.nodes });
     } catch (error) {
       fact({ failed: line, message: error.message });
     }
+  };
+  const act = async (verb, id, rest) => {
+    if (!['kill', 'stop', 'start'].includes(verb) || !/^[0-9]{1,4}$/.test(id ?? '') || rest.length > 0) {
+      throw new Error('not a command: kill ID, stop ID, start ID or close is wanted');
+    }
+    await cluster[verb](Number(id));
   };
 
   cluster = await start(options, {
