@@ -1,5 +1,6 @@
 import { encode } from 'cbor2/encoder';
-import { type Report } from './report';
+import { LIMITS, REPORT_ID_BYTES } from './limits';
+import { type Report, TEXT_RULES } from './report';
 
 /*
  * A report has one shape, so its canonical bytes (RFC 8949 §4.2.1) are written and read straight down, keys in
@@ -78,40 +79,60 @@ export function writeBatch(encoded: readonly Uint8Array[]): Uint8Array {
   return writer.bytes;
 }
 
-type Fields = Record<keyof Report, unknown>;
+/** A report as it stands in canonical bytes. */
+export interface CanonicalReport {
+  /** Of the right types; valid where `isValid` says so. */
+  readonly fields: Report;
+  /** Whether the fields keep to the schema of a report. */
+  readonly isValid: boolean;
+  /** The very bytes, as a view. */
+  readonly encoded: Uint8Array;
+}
 
 /**
- * The fields of a report in the bytes that {@link writeReport} writes; undefined for any other bytes, which may
- * still be a report in another form. Values are as found: not validated.
+ * The report in the bytes that {@link writeReport} writes; undefined for any other bytes, which may still be a report
+ * in another form.
  */
-export function readCanonicalReport(bytes: Uint8Array): Fields | undefined {
+export function readCanonicalReport(bytes: Uint8Array): CanonicalReport | undefined {
   const scanner = new Scanner(bytes);
-  const fields = scanReport(scanner);
-  return scanner.atEnd ? fields : undefined;
+  const report = scanReport(scanner);
+  return scanner.atEnd ? report : undefined;
 }
 
 /** The same for a whole body: one report, or what {@link writeBatch} writes, of 1 to `maximumBatch` reports. */
-export function readCanonicalBody(bytes: Uint8Array, maximumBatch: number): Fields[] | undefined {
+export function readCanonicalBody(bytes: Uint8Array, maximumBatch: number): CanonicalReport[] | undefined {
   const scanner = new Scanner(bytes);
   const isBatch = scanner.take(BATCH_START);
   const count = isBatch ? scanner.length(ARRAY) : 1;
   if (count === undefined || count < 1 || count > maximumBatch) return undefined;
-  const reports: Fields[] = [];
+  const reports: CanonicalReport[] = [];
   for (let i = 0; i < count; i++) {
-    const fields = scanReport(scanner);
-    if (!fields) return undefined;
-    reports.push(fields);
+    const report = scanReport(scanner);
+    if (!report) return undefined;
+    reports.push(report);
   }
   return scanner.atEnd ? reports : undefined;
 }
 
-function scanReport(scanner: Scanner): Fields | undefined {
+function scanReport(scanner: Scanner): CanonicalReport | undefined {
+  const start = scanner.at;
   if (!scanner.take(MAP_OF_4)) return undefined;
   const id = scanner.take(FIELD.id) && scanner.string(BYTES);
-  const task = scanner.take(FIELD.task) && scanner.ascii();
+  const hasTask = id && scanner.take(FIELD.task) && scanner.text(TASK);
+  if (!hasTask) return undefined;
+  const { value: task, isValid: isTask } = TASK;
   const payload = scanner.take(FIELD.payload) && scanner.string(BYTES);
-  const artifact = scanner.take(FIELD.artifact) && scanner.ascii();
-  return id && task && payload && artifact ? { id, task, payload, artifact } : undefined;
+  const hasArtifact = payload && scanner.take(FIELD.artifact) && scanner.text(ARTIFACT);
+  if (!hasArtifact) return undefined;
+  const { value: artifact, isValid: isArtifact } = ARTIFACT;
+  const isValid =
+    isTask &&
+    isArtifact &&
+    id.length === REPORT_ID_BYTES &&
+    payload.length >= 1 &&
+    payload.length <= LIMITS.maximumPayloadBytes;
+  const encoded = scanner.bytes.subarray(start, scanner.at);
+  return { fields: { id, task, payload, artifact }, isValid, encoded };
 }
 
 const MAP_OF_4 = Uint8Array.of((MAP << 5) | 4);
@@ -120,10 +141,49 @@ const LONGEST_TEXT = 64;
 const DECODER = new TextDecoder();
 const REPLACED = '\ufffd';
 
+/** A text that report after report repeats: decoded and checked again only where it changes. */
+class RepeatedText {
+  value = '';
+  isValid = false;
+  readonly #bytes = new Uint8Array(LONGEST_TEXT);
+  #length = -1;
+
+  constructor(private readonly rule: RegExp) {}
+
+  /** Whether these bytes are ASCII text; `value` and `isValid` are theirs if so. */
+  take(bytes: Uint8Array, start: number, length: number): boolean {
+    return this.#isHere(bytes, start, length) || this.#read(bytes.subarray(start, start + length));
+  }
+
+  #isHere(bytes: Uint8Array, start: number, length: number): boolean {
+    if (length !== this.#length) return false;
+    for (let i = 0; i < length; i++) if (bytes[start + i] !== this.#bytes[i]) return false;
+    return true;
+  }
+
+  #read(content: Uint8Array): boolean {
+    const text = DECODER.decode(content);
+    // One character a byte is ASCII, or a byte that is no text and was replaced.
+    if (text.length !== content.length || text.includes(REPLACED)) return false;
+    this.value = text;
+    this.isValid = this.rule.test(text);
+    this.#bytes.set(content);
+    this.#length = content.length;
+    return true;
+  }
+}
+
+const TASK = new RepeatedText(TEXT_RULES.task);
+const ARTIFACT = new RepeatedText(TEXT_RULES.artifact);
+
 class Scanner {
   #at = 0;
 
   constructor(readonly bytes: Uint8Array) {}
+
+  get at(): number {
+    return this.#at;
+  }
 
   get atEnd(): boolean {
     return this.#at === this.bytes.length;
@@ -141,8 +201,9 @@ class Scanner {
     const first = this.bytes[this.#at];
     if (first >> 5 !== major) return undefined;
     const info = first & 31;
-    const [second, third] = [this.bytes[this.#at + 1], this.bytes[this.#at + 2]];
-    const length = info < 24 ? info : info === 24 ? second : info === 25 ? (second << 8) | third : NaN;
+    const second = this.bytes[this.#at + 1];
+    const length =
+      info < 24 ? info : info === 24 ? second : info === 25 ? (second << 8) | this.bytes[this.#at + 2] : NaN;
     const size = headSize(length);
     if (size !== (info < 24 ? 1 : info - 22)) return undefined;
     this.#at += size;
@@ -156,11 +217,12 @@ class Scanner {
     return this.bytes.subarray(this.#at, (this.#at += length));
   }
 
-  ascii(): string | undefined {
-    const content = this.string(TEXT);
-    if (!content || content.length > LONGEST_TEXT) return undefined;
-    const text = DECODER.decode(content);
-    // One character a byte is ASCII, or a byte that is no text and was replaced.
-    return text.length === content.length && !text.includes(REPLACED) ? text : undefined;
+  /** Whether an ASCII text of at most 64 bytes comes next; passes over it if so. */
+  text(into: RepeatedText): boolean {
+    const length = this.length(TEXT);
+    if (length === undefined || length > LONGEST_TEXT || this.#at + length > this.bytes.length) return false;
+    if (!into.take(this.bytes, this.#at, length)) return false;
+    this.#at += length;
+    return true;
   }
 }

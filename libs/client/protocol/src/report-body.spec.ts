@@ -46,6 +46,16 @@ const errorOf = (work: () => unknown): ProtocolError => {
   throw new Error('expected a ProtocolError');
 };
 
+/** What comes of the work, or the message of its ProtocolError. */
+const outcomeOf = (work: () => unknown): unknown => {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof ProtocolError) return error.message;
+    throw error;
+  }
+};
+
 const json = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
 const asJson = (r: Report) => ({
   id: Buffer.from(r.id).toString('hex'),
@@ -142,6 +152,56 @@ describe('round trips', () => {
       const cut = body.subarray(0, at);
       expect(outcome(() => decodeBatch(cut, CBOR))).toEqual(outcome(() => readGeneralBody(cut)));
     }
+  });
+
+  it('judges reports alike on the straight path and on the general one, however they mix valid and invalid', () => {
+    const hexDigit = fc.constantFrom(...'0123456789abcdefABg-');
+    const nearly: fc.Arbitrary<Report> = fc.record({
+      id: fc.oneof(bytes(16), bytes({ minLength: 14, maxLength: 18 })),
+      task: fc.oneof(
+        fc.constantFrom('digits', 'digit', 'digits-', '-', 'Digits', 'digits\n', 'digités', ''),
+        fc.string({ unit: 'grapheme-ascii', maxLength: 66 }),
+        fc.stringMatching(/^[a-z0-9-]{1,66}$/),
+      ),
+      payload: fc.oneof(
+        bytes({ minLength: 0, maxLength: 40 }),
+        fc.constantFrom(65535, 65536, 65537).map((n) => new Uint8Array(n)),
+      ),
+      artifact: fc.oneof(
+        fc.constantFrom('ab'.repeat(32), 'cd'.repeat(32), 'AB'.repeat(32), 'ab'.repeat(31)),
+        fc.array(hexDigit, { minLength: 62, maxLength: 66 }).map((digits) => digits.join('')),
+      ),
+    });
+    fc.assert(
+      fc.property(fc.array(fc.oneof(reports, nearly), { minLength: 1, maxLength: 12 }), (batch) => {
+        const body = encode({ reports: batch }, { cde: true });
+        expect(decodeBatch(body, CBOR)).toEqual(readGeneralBody(body));
+        for (const r of batch) {
+          const one = encode(r, { cde: true });
+          const [{ report: read, rejection }] = readGeneralBody(one);
+          expect(read ?? rejection?.detail).toEqual(outcomeOf(() => decodeReport(one)));
+        }
+      }),
+      { numRuns: 80 },
+    );
+  });
+
+  it('hands out the canonical bytes of each report: those of the body itself where they are there', () => {
+    fc.assert(
+      fc.property(fc.array(reports, { minLength: 1, maxLength: 5 }), (batch) => {
+        const bodies: [Uint8Array, typeof CBOR | typeof JSON_TYPE][] = [
+          [encodeReports(batch), CBOR],
+          [encodeReports(batch, JSON_TYPE), JSON_TYPE],
+          [encode({ reports: batch.map(({ id, ...rest }) => ({ ...rest, id })) }), CBOR],
+        ];
+        for (const [body, type] of bodies) {
+          expect(decodeBatch(body, type).map(({ encoded }) => encoded)).toEqual(batch.map(encodeReport));
+        }
+        const whole = encodeReports(batch);
+        for (const { encoded } of decodeBatch(whole, CBOR)) expect(encoded?.buffer).toBe(whole.buffer);
+      }),
+      { numRuns: 60 },
+    );
   });
 
   it('reads fields in any order', () => {

@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { CborReader, type CborItem } from './cbor-reader';
-import { readCanonicalBody, readCanonicalReport, writeBatch, writeReport } from './canonical-report';
+import {
+  type CanonicalReport,
+  readCanonicalBody,
+  readCanonicalReport,
+  writeBatch,
+  writeReport,
+} from './canonical-report';
 import { LIMITS, REPORT_ID_BYTES } from './limits';
 import { MEDIA_TYPES, type ReportMediaType, reportMediaType } from './media-type';
 import { ProtocolError } from './protocol-error';
@@ -9,8 +15,19 @@ import { Report, ReportJson } from './report';
 
 /** What became of one report of a body: it is well-formed, or it is refused while its neighbours stand. */
 export type ReportOutcome =
-  | { readonly index: number; readonly report: Report; readonly rejection?: undefined }
-  | { readonly index: number; readonly report?: undefined; readonly rejection: Rejection };
+  | {
+      readonly index: number;
+      readonly report: Report;
+      /** The report as {@link encodeReport} writes it; a view of the body where it came so. */
+      readonly encoded: Uint8Array;
+      readonly rejection?: undefined;
+    }
+  | {
+      readonly index: number;
+      readonly report?: undefined;
+      readonly encoded?: undefined;
+      readonly rejection: Rejection;
+    };
 
 /**
  * Reads a request body: one report, or `{ reports: [...] }`. A report that breaks the format becomes a
@@ -88,7 +105,9 @@ export function encodeReport(report: Report): Uint8Array {
  */
 export function decodeReport(bytes: Uint8Array): Report {
   const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const { report, rejection } = judge(0, readCanonicalReport(plain) ?? readGeneral(plain), Report);
+  const canonical = readCanonicalReport(plain);
+  if (canonical?.isValid) return canonical.fields;
+  const { report, rejection } = validated(canonical?.fields ?? readGeneral(plain), Report);
   if (rejection) throw new ProtocolError('malformed-report', rejection.detail);
   return report;
 }
@@ -124,7 +143,11 @@ const NESTED = Symbol('nested');
 function readCborBody(body: Uint8Array): ReportOutcome[] {
   const plain = new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
   const canonical = readCanonicalBody(plain, LIMITS.maximumBatch);
-  return canonical?.map((fields, index) => judge(index, fields, Report)) ?? readGeneralBody(plain);
+  return canonical?.map(outcomeOf) ?? readGeneralBody(plain);
+}
+
+function outcomeOf({ fields, isValid, encoded }: CanonicalReport, index: number): ReportOutcome {
+  return isValid ? { index, report: fields, encoded } : judge(index, fields, Report);
 }
 
 /** Any CBOR body, at the pace of a general codec; exported as the slow twin of the straight path. */
@@ -185,17 +208,26 @@ function readMap(
   return fault === undefined ? fields : new BrokenMap(fields, fault);
 }
 
+type Judgement =
+  | { readonly report: Report; readonly rejection?: undefined }
+  | { readonly report?: undefined; readonly rejection: Omit<Rejection, 'index'> };
+
 function judge(index: number, value: unknown, schema: typeof Report | typeof ReportJson): ReportOutcome {
-  if (value instanceof BrokenMap) return reject(index, value.fields, value.fault);
-  if (!isRecord(value)) return reject(index, {}, `must be a map of fields, not ${nameOf(value)}`);
-  const result = schema.safeParse(value);
-  return result.success
-    ? { index, report: result.data }
-    : reject(index, value, describe(result.error.issues[0], value));
+  const { report, rejection } = validated(value, schema);
+  return report
+    ? { index, report, encoded: writeReport(report) }
+    : { index, rejection: { index, ...rejection } };
 }
 
-function reject(index: number, fields: Record<string, unknown>, detail: string): ReportOutcome {
-  return { index, rejection: { index, id: readableId(fields.id), reason: 'malformed', detail } };
+function validated(value: unknown, schema: typeof Report | typeof ReportJson): Judgement {
+  if (value instanceof BrokenMap) return reject(value.fields, value.fault);
+  if (!isRecord(value)) return reject({}, `must be a map of fields, not ${nameOf(value)}`);
+  const result = schema.safeParse(value);
+  return result.success ? { report: result.data } : reject(value, describe(result.error.issues[0], value));
+}
+
+function reject(fields: Record<string, unknown>, detail: string): Judgement {
+  return { rejection: { id: readableId(fields.id), reason: 'malformed', detail } };
 }
 
 function readableId(id: unknown): string | null {
@@ -213,7 +245,7 @@ function describe(issue: z.core.$ZodIssue, fields: Record<string, unknown>): str
 }
 
 function checked(report: Report): Report {
-  const { report: valid, rejection } = judge(0, report, Report);
+  const { report: valid, rejection } = validated(report, Report);
   if (rejection) throw new ProtocolError('malformed-report', rejection.detail);
   return valid;
 }

@@ -1,15 +1,21 @@
 import { z } from 'zod';
 import { LIMITS, REPORT_ID_BYTES } from './limits';
 
+/** What {@link TaskName} and {@link ArtifactId} match. */
+export const TEXT_RULES = {
+  task: /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/,
+  artifact: /^[0-9a-f]{64}$/,
+} as const;
+
 /** Name of a task in URLs and reports. */
-export const TaskName = z.string({ error: 'must be text' }).regex(/^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/, {
+export const TaskName = z.string({ error: 'must be text' }).regex(TEXT_RULES.task, {
   error: 'must be 1 to 64 of a-z, 0-9 and "-", with no "-" at either end',
 });
 
 /** SHA-256 of an artifact's canonical bytes. */
 export const ArtifactId = z
   .string({ error: 'must be text' })
-  .regex(/^[0-9a-f]{64}$/, { error: 'must be 64 lower-case hex digits (a SHA-256)' });
+  .regex(TEXT_RULES.artifact, { error: 'must be 64 lower-case hex digits (a SHA-256)' });
 
 /** An Ed25519 public key. */
 export const SignerKey = z
