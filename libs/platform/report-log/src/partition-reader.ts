@@ -120,10 +120,12 @@ export class PartitionReader implements Subscription {
       current(batch);
       // After a full batch more is there already: fetch it while the handler works.
       if (entries.length === maximumBatch) ahead = read();
+      // It may fail long before the handler is done; a rejection that nobody listens to would end the process.
+      const fetched = ahead?.catch(() => undefined);
       try {
         await this.consumer.handle(batch);
       } finally {
-        await ahead?.catch(() => undefined);
+        await fetched;
       }
       current(undefined);
       this.failures = 0;
