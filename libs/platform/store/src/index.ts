@@ -21,3 +21,4 @@ export { type NewTask, type TaskRecord, type TaskRepository } from './repositori
 export { inTransaction, type Sql } from './sql';
 export { connectStore, type PoolSettings, type Store } from './store';
 export { StoreError, type StoreErrorCode } from './store-error';
+export { outliveConnections } from './outlive-connections';

@@ -207,6 +207,13 @@ describe('Store', () => {
     await Promise.all([other.close(), other.close()]);
   });
 
+  it('survives the loss of a connection on its way from one owner to the next', async () => {
+    const client = await store.pool.connect();
+    // As the server's last word comes along with the answer before it, ahead of whoever waits for the connection.
+    expect(() => client.emit('error', new Error('terminated'))).not.toThrow();
+    client.release();
+  });
+
   it('says when the database does not answer', async () => {
     const absent = connectStore('postgresql://u:hunter2@127.0.0.1:1/x');
     await expect(absent.check()).rejects.toMatchObject({ code: 'database-unreachable' });

@@ -7,6 +7,7 @@ import { OutcomeRepository } from './repositories/outcome-repository';
 import { ReportPartitions } from './repositories/report-partitions';
 import { ReportRepository } from './repositories/report-repository';
 import { TaskRepository } from './repositories/task-repository';
+import { outliveConnections } from './outlive-connections';
 import { reasonOf, StoreError } from './store-error';
 
 export interface PoolSettings {
@@ -52,8 +53,7 @@ export function connectStore(url: string, settings: PoolSettings = {}): Store {
     application_name: settings.applicationName ?? 'undertone',
     keepAlive: true,
   });
-  // Without a listener, the loss of an idle connection would end the process.
-  pool.on('error', (error) => settings.onConnectionLost?.(error));
+  outliveConnections(pool, settings.onConnectionLost);
   const prisma = new PrismaClient({
     adapter: new PrismaPg(pool),
     transactionOptions: { maxWait: connectionTimeoutMs, timeout: statementTimeoutMs },
