@@ -1,8 +1,9 @@
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
 import { aboutWriting } from './kafka-local-error.mjs';
+import { makeFolder } from './make-folder.mjs';
 
 /** Where everything lies that is fetched once for a user: UNDERTONE_CACHE_DIR, else ~/.cache/undertone. */
 export const cacheFolder = () =>
@@ -12,7 +13,7 @@ export const cacheFolder = () =>
 export function openCache() {
   const folder = cacheFolder();
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     for (const name of readdirSync(folder)) {
       const entry = path.join(folder, name);
       if (name.startsWith('unfinished-kafka-') && Date.now() - statSync(entry).mtimeMs > 86_400_000) {
@@ -20,7 +21,11 @@ export function openCache() {
       }
     }
   } catch (error) {
-    throw aboutWriting(error, folder);
+    throw aboutCache(error);
   }
   return folder;
 }
+
+/** As aboutWriting, for the cache. */
+export const aboutCache = (error) =>
+  aboutWriting(error, cacheFolder(), 'set UNDERTONE_CACHE_DIR to another folder');

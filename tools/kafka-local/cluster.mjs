@@ -54,8 +54,7 @@ export function kafkaAvailable() {
 export async function startCluster(options = {}) {
   const { brokers = 1, port, log = () => undefined } = options;
   checkNumbers(brokers, port);
-  const java = await ensureJava(log);
-  const jars = await ensureJars(java, log);
+  const { java, jars } = await fetchWhatIsMissing(log);
   const classData = await ensureClassData(java, jars, log);
   const cluster = new Cluster(options, {
     runtime: { java: java.program, classPath: jars.classPath },
@@ -68,6 +67,15 @@ export async function startCluster(options = {}) {
     await cluster.close('at once');
     throw error;
   }
+}
+
+/**
+ * Java and the broker's jars, fetched where they aren't here yet: what startCluster does first.
+ * @throws KafkaLocalError
+ */
+export async function fetchWhatIsMissing(log) {
+  const java = await ensureJava(log);
+  return { java, jars: await ensureJars(java, log) };
 }
 
 function checkNumbers(brokers, port) {

@@ -42,8 +42,8 @@ export function command(program, args, { env = process.env, cwd, limitMs }) {
 export const lastLines = (text, count = 4) =>
   text
     .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '' && !/^(at |\[ERROR\]\s*$)/.test(line))
+    .map((line) => line.trim().replace(/^\[ERROR\]\s*/, ''))
+    .filter((line) => line !== '' && !/^at /.test(line))
     .slice(-count)
     .join(' | ')
     .slice(-800);

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { aboutWriting, KafkaLocalError } from './kafka-local-error.mjs';
+import { makeFolder } from './make-folder.mjs';
 import { takeLock } from './process-lock.mjs';
 
 /** 16 random bytes in base64url, as Kafka wants it; the tools take one that begins with `-` for an option. */
@@ -78,11 +79,4 @@ function tryWriting(folder, work) {
   } catch (error) {
     throw aboutWriting(error, folder);
   }
-}
-
-/** One level after the other: Node's `recursive` answers ENOENT for a file system that can only be read. */
-function makeFolder(folder) {
-  if (existsSync(folder)) return;
-  makeFolder(path.dirname(folder));
-  mkdirSync(folder);
 }

@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { cacheFolder, openCache } from './cache.mjs';
+import { aboutCache, cacheFolder, openCache } from './cache.mjs';
 import { command } from './command.mjs';
-import { aboutWriting, firstLine, KafkaLocalError } from './kafka-local-error.mjs';
+import { firstLine, KafkaLocalError } from './kafka-local-error.mjs';
 import { withLock } from './process-lock.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
@@ -85,7 +85,7 @@ async function fetchJars(java, cache, folder, log) {
     rmSync(folder, { recursive: true, force: true });
     renameSync(staged, folder);
   } catch (error) {
-    const known = aboutWriting(error, cache);
+    const known = aboutCache(error);
     if (known !== error) throw known;
     throw new KafkaLocalError(
       'not-fetched',

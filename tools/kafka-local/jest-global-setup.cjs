@@ -9,6 +9,7 @@ module.exports = async () => {
   } catch (error) {
     if (!isLackOfMachine(error)) throw error;
     process.env.TEST_KAFKA_UNAVAILABLE = error.message;
+    process.stderr.write(`\nThe Kafka suites are skipped: ${error.message}\n`);
     return;
   }
   await startDatabase();

@@ -20,7 +20,7 @@ const MACHINE_LACKS = new Set(['java-missing', 'maven-missing', 'not-fetched']);
 export const isLackOfMachine = (error) => error instanceof KafkaLocalError && MACHINE_LACKS.has(error.code);
 
 /** An error about writing below `folder` in words that say what to do; any other error as it is. */
-export function aboutWriting(error, folder) {
+export function aboutWriting(error, folder, otherwise = 'name another --folder') {
   const text = `${error?.code ?? ''} ${error?.message ?? error}`;
   if (/ENOSPC|EDQUOT|no space left|disk quota/i.test(text)) {
     return new KafkaLocalError('disk-full', `no space is left for ${folder}: free some and start again`, {
@@ -30,7 +30,7 @@ export function aboutWriting(error, folder) {
   if (/EROFS|EACCES|EPERM|ENOTDIR|ENOENT|read-only file system|permission denied/i.test(text)) {
     return new KafkaLocalError(
       'folder-not-writable',
-      `${folder} can't be written (${firstLine(error)}): make it writable for this user, or name another --folder`,
+      `${folder} can't be written (${firstLine(error)}): make it writable for this user, or ${otherwise}`,
       { cause: error },
     );
   }

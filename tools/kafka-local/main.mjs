@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-import { isLackOfMachine, kafkaAvailable, KafkaLocalError, startCluster } from './cluster.mjs';
+import { fetchWhatIsMissing, isLackOfMachine, KafkaLocalError, startCluster } from './cluster.mjs';
 
 const USAGE = `usage: npm run kafka -- [options]
   --brokers 1|3        1 (the default), or a cluster with replication 3 of which 2 must be in sync
@@ -14,7 +14,8 @@ const USAGE = `usage: npm run kafka -- [options]
   --settings KEY=VALUE a line of server.properties, any number of times
   --heap MEGABYTES     of each broker (default: 512)
   --tuned-for quick-start|throughput
-  --check              only say whether this machine can run a broker (JSON; exit code 3 when it can't)
+  --check              only fetch what is missing, and say whether this machine can run a broker (JSON; exit code 3
+                       when it can't)
   --json               for programs: facts as JSON lines on standard output, commands on standard input
                        (kill ID, stop ID, start ID, close); ends when standard input does`;
 
@@ -81,17 +82,23 @@ async function main(args) {
       console.log(USAGE);
       return 0;
     }
-    if (options.check) return check();
+    if (options.check) return await check();
     return await (asJson ? serveProgram(options) : servePerson(options));
   } catch (error) {
     return tellFailure(error, asJson);
   }
 }
 
-function check() {
-  const answer = kafkaAvailable();
-  fact(answer);
-  return answer.available ? 0 : EXIT.unavailable;
+async function check() {
+  try {
+    await fetchWhatIsMissing(aside);
+    fact({ available: true });
+    return 0;
+  } catch (error) {
+    if (!isLackOfMachine(error)) throw error;
+    fact({ available: false, why: error.message });
+    return EXIT.unavailable;
+  }
 }
 
 function tellFailure(error, asJson) {
