@@ -19,8 +19,14 @@ const runs =
         ['--selectProjects', 'e2e', '--runInBand'],
       ];
 
+/** A suite that this machine can't run has the reason in its name: then the reason, once for the file, else the test. */
+function skipLine(file, name) {
+  const reason = /\[skipped: (.*?)\]/.exec(name)?.[1];
+  return `${file}: ${reason ?? name}`;
+}
+
 const totals = { passed: 0, failed: 0, skipped: 0 };
-const skipped = [];
+const skipped = new Map();
 let broken = false;
 runs.forEach((args, i) => {
   const outputFile = path.join(folder, `results-${i}.json`);
@@ -49,14 +55,15 @@ runs.forEach((args, i) => {
   totals.skipped += results.numPendingTests + results.numTodoTests;
   for (const suite of results.testResults) {
     for (const test of suite.assertionResults) {
-      if (test.status === 'pending' || test.status === 'todo')
-        skipped.push(`${path.relative(root, suite.name)}: ${test.fullName}`);
+      if (test.status !== 'pending' && test.status !== 'todo') continue;
+      const line = skipLine(path.relative(root, suite.name), test.fullName);
+      skipped.set(line, (skipped.get(line) ?? 0) + 1);
     }
   }
   if (jest.status !== 0 && results.success) broken = true;
 });
 
-for (const line of skipped) console.log(`skipped: ${line}`);
+for (const [line, count] of skipped) console.log(`skipped: ${line}${count > 1 ? ` (${count} tests)` : ''}`);
 if (broken) totals.failed += 1;
 console.log(
   `${totals.passed} passed, ${totals.failed} failed${totals.skipped > 0 ? `, ${totals.skipped} skipped` : ''}`,

@@ -83,15 +83,11 @@ export function testBrokers(): string[] {
   return brokers.split(',');
 }
 
-/** `describe`, or `describe.skip` where this machine can't run a broker; the reason is printed and stands in the name. */
+/** `describe`, or `describe.skip` where this machine can't run a broker; the reason then stands in the suite's name. */
 export function describeWithKafka(name: string, suite: () => void): void {
   const why = whyUnavailable();
-  if (why === undefined) {
-    describe(name, suite);
-  } else {
-    process.stderr.write(`${name}: skipped, ${why}\n`);
-    describe.skip(`${name} (skipped: no Kafka here)`, suite);
-  }
+  if (why === undefined) describe(name, suite);
+  else describe.skip(`${name} [skipped: ${why.replace(/[[\]\n]/g, ' ')}]`, suite);
 }
 
 /** A name that no other spec and no earlier run has used. */
