@@ -2,6 +2,7 @@ export { EmbeddedDatabase, type EmbeddedDatabaseSettings } from './embedded/embe
 export { Prisma, type PrismaClient } from './generated/client';
 export { applyMigrations, type MigrationOutcome } from './migrations/apply-migrations';
 export { MIGRATIONS_FOLDER } from './migrations/migration-folder';
+export { outliveConnections } from './outlive-connections';
 export {
   type ClassifierRepository,
   type ClassifierSummary,
@@ -21,4 +22,3 @@ export { type NewTask, type TaskRecord, type TaskRepository } from './repositori
 export { inTransaction, type Sql } from './sql';
 export { connectStore, type PoolSettings, type Store } from './store';
 export { StoreError, type StoreErrorCode } from './store-error';
-export { outliveConnections } from './outlive-connections';

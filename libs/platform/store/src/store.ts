@@ -1,13 +1,13 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { Pool } from 'pg';
 import { PrismaClient } from './generated/client';
+import { outliveConnections } from './outlive-connections';
 import { ClassifierRepository } from './repositories/classifier-repository';
 import { MechanismRepository } from './repositories/mechanism-repository';
 import { OutcomeRepository } from './repositories/outcome-repository';
 import { ReportPartitions } from './repositories/report-partitions';
 import { ReportRepository } from './repositories/report-repository';
 import { TaskRepository } from './repositories/task-repository';
-import { outliveConnections } from './outlive-connections';
 import { reasonOf, StoreError } from './store-error';
 
 export interface PoolSettings {
