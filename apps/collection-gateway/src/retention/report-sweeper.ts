@@ -1,48 +1,41 @@
 import { type LogPositions, type ReportLog } from '@undertone/report-log';
 
-export interface SweepSettings {
-  /** Pause between two sweeps. */
-  readonly everyMs: number;
+import { Recurring, type RecurringSettings } from '../recurring/recurring';
+
+export interface SweepSettings extends RecurringSettings {
   /** Entries that one statement deletes at most. */
   readonly chunk: number;
-  readonly onFailure: (error: unknown) => void;
   readonly onSwept?: (entries: number) => void;
 }
 
 /** Deletes log entries that the ingest is past, in short statements, so that nothing waits for a long one. */
 export class ReportSweeper {
-  private timer: NodeJS.Timeout | undefined;
-  private sweeping: Promise<void> = Promise.resolve();
-  private stopped = false;
+  private readonly recurring: Recurring;
 
   constructor(
     private readonly log: Pick<ReportLog, 'discard'>,
     private readonly positions: LogPositions,
     private readonly settings: SweepSettings,
-  ) {}
+  ) {
+    this.recurring = new Recurring(async () => {
+      const swept = await this.sweep();
+      settings.onSwept?.(swept);
+    }, settings);
+  }
 
   start(): void {
-    this.timer = setTimeout(() => {
-      this.sweeping = this.sweep()
-        .then(this.settings.onSwept, this.settings.onFailure)
-        .then(() => {
-          if (!this.stopped) this.start();
-        });
-    }, this.settings.everyMs);
-    this.timer.unref();
+    this.recurring.start();
   }
 
   /** Resolves when no sweep runs and none will. */
   async stop(): Promise<void> {
-    this.stopped = true;
-    clearTimeout(this.timer);
-    await this.sweeping;
+    await this.recurring.stop();
   }
 
   /** Deletes all that can be deleted now, and resolves to how many entries that were. */
   async sweep(): Promise<number> {
     let swept = 0;
-    while (!this.stopped) {
+    while (!this.recurring.isStopped) {
       const discarded = await this.log.discard(this.positions, this.settings.chunk);
       swept += discarded;
       if (discarded < this.settings.chunk) break;
