@@ -1,23 +1,20 @@
+import { type OutcomeTally } from '../src/counts/outcome-counts';
 import { type CheckedEntries } from '../src/ingest/entry-check';
 import { type EntrySink } from '../src/ingest/report-writer';
-import { type OutcomeTally } from '../src/counts/outcome-counts';
+import { type CrashPlan } from './crash-plan';
+import { type Tables } from './log-ledger';
+import { type SimulatedProcess } from './simulated-process';
 
 /** The slow, obvious twin of the tables: what a batch does, entry by entry, on maps. */
-export class MemoryEntrySink implements EntrySink {
+export class MemoryTables {
   readonly positions = new Map<number, bigint>();
-  /** `task/id` in hex → payload in hex. */
-  readonly reports = new Map<string, string>();
-  readonly counts = new Map<string, number>();
-  readonly rejected: string[] = [];
-  crash: 'before' | 'after' | undefined;
+  private readonly reports = new Map<string, string>();
+  private readonly counts = new Map<string, number>();
+  private readonly rejected: string[] = [];
+  /** Transactions end with the connections that they began on. */
+  connections = 0;
 
-  async positionOf(partition: number): Promise<bigint | undefined> {
-    return this.positions.get(partition);
-  }
-
-  async write(partition: number, entries: CheckedEntries, last: bigint): Promise<OutcomeTally[]> {
-    await new Promise((resolve) => setImmediate(resolve));
-    this.crashIf('before');
+  commit(partition: number, entries: CheckedEntries, last: bigint): OutcomeTally[] {
     const position = this.positions.get(partition) ?? -1n;
     const tallies: OutcomeTally[] = [];
     for (const { offset, report } of entries.storable) {
@@ -29,7 +26,7 @@ export class MemoryEntrySink implements EntrySink {
     }
     for (const { offset, task, reason } of entries.unstorable) {
       if (offset <= position) continue;
-      this.rejected.push(reason);
+      this.rejected.push(`${partition}/${offset} ${reason}`);
       if (task !== null) tallies.push({ task, outcome: reason, count: 1 });
     }
     for (const { task, outcome, count } of tallies) {
@@ -37,14 +34,52 @@ export class MemoryEntrySink implements EntrySink {
       this.counts.set(key, (this.counts.get(key) ?? 0) + count);
     }
     if (last > position) this.positions.set(partition, last);
-    this.crashIf('after');
     return tallies;
   }
 
-  private crashIf(when: 'before' | 'after'): void {
-    if (this.crash !== when) return;
-    this.crash = undefined;
-    throw new Error(`crashed ${when} the write`);
+  read(): Tables {
+    return {
+      reports: Object.fromEntries(this.reports),
+      counts: Object.fromEntries(this.counts),
+      rejected: [...this.rejected].sort(),
+    };
+  }
+}
+
+const STATEMENTS = 4;
+
+/** A gateway's way to the tables: a transaction of some statements, of which the last one commits. */
+export class MemoryEntrySink implements EntrySink {
+  constructor(
+    private readonly tables: MemoryTables,
+    private readonly plan: CrashPlan,
+    private readonly process: SimulatedProcess,
+  ) {}
+
+  async positionOf(partition: number): Promise<bigint | undefined> {
+    this.checkConnection(this.tables.connections);
+    return this.tables.positions.get(partition);
+  }
+
+  async write(partition: number, entries: CheckedEntries, last: bigint): Promise<OutcomeTally[]> {
+    const { connections } = this.tables;
+    let tallies: OutcomeTally[] = [];
+    for (let statement = 1; statement <= STATEMENTS; statement++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      this.checkConnection(connections);
+      const crash = this.plan.reach('statement');
+      if (crash === undefined || crash.when === 'after') {
+        if (statement === STATEMENTS) tallies = this.tables.commit(partition, entries, last);
+      }
+      if (crash?.loses === 'process') this.process.kill();
+      if (crash !== undefined) throw new Error('crashed here');
+    }
+    return tallies;
+  }
+
+  private checkConnection(connections: number): void {
+    if (!this.process.alive || connections !== this.tables.connections)
+      throw new Error('the connection is lost');
   }
 }
 

@@ -59,7 +59,7 @@ it('writes reports, counts, entries set aside and the position', async () => {
   );
   const tables = await readTables(pool);
   expect(tables.counts).toEqual(counts);
-  expect(tables.rejected).toEqual(['impossible-payload', 'malformed']);
+  expect(tables.rejected).toEqual(['0/3 malformed', '0/5 impossible-payload']);
   expect(Object.keys(tables.reports)).toHaveLength(4);
   expect(await writer.positionOf(0)).toBe(LAST);
   const { rows } = await pool.query(`SELECT * FROM reports WHERE task = 'wind'`);
