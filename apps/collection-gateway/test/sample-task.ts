@@ -28,6 +28,7 @@ export function sampleTask(
     closesAt: null,
     minimumBatch: 1,
     perPersonCap: 1,
+    reportsDroppedAt: null,
     randomiser: sampleRandomiser,
     ...rest,
   };

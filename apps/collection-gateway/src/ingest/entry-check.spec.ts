@@ -83,6 +83,15 @@ it.each([
   expect(unstorable[0]?.reason).toBe(reason);
 });
 
+it('sets aside what comes out of the log after the reports of its task were deleted', async () => {
+  const deleted = { ...task, reportsDroppedAt: new Date('2024-06-01T00:00:00Z') };
+  const entry = { offset: 7n, value: encodeReport(report), schema: REPORT_SCHEMA };
+  const judge = async (appendedAt: Date) =>
+    (await checkEntries([{ ...entry, appendedAt }], async () => deleted)).unstorable[0];
+  expect(await judge(during)).toMatchObject({ task: 'weather', reason: 'too-late' });
+  expect(await judge(new Date('2024-05-01T00:00:00Z'))).toMatchObject({ reason: 'wrong-task' });
+});
+
 it('keeps nothing of what a device sent in the detail', async () => {
   const details = new Set<string>();
   for (const payload of [impossiblePayload(), report.payload.slice(1), report.payload.slice(2)]) {

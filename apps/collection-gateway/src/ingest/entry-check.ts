@@ -47,6 +47,7 @@ const RULES: Record<RejectionReason, string> = {
   'no-schema': `the entry has no header schema; it must say ${REPORT_SCHEMA}`,
   'unknown-schema': `the entry’s header schema is not ${REPORT_SCHEMA}`,
   'too-large': `the entry has more than the ${LIMITS.maximumReportBytes} bytes that a report can have`,
+  'too-late': 'the reports of the task had been deleted when the entry was read',
 };
 
 /**
@@ -81,7 +82,7 @@ export async function checkEntries(
       refuse('wrong-task', null);
       continue;
     }
-    const reason = wasOpen(task, appendedAt) ? reportFault(report, task)?.reason : 'wrong-task';
+    const reason = taskFault(task, appendedAt) ?? reportFault(report, task)?.reason;
     if (reason === undefined) storable.push({ offset, arrivedAt: appendedAt, report });
     else refuse(reason, task.name);
   }
@@ -102,6 +103,12 @@ function readReport(value: Uint8Array): Report | undefined {
     if (error instanceof ProtocolError) return undefined;
     throw error;
   }
+}
+
+/** What can be said against the time of a report, whatever it holds. */
+function taskFault(task: CollectionTask, arrivedAt: Date): RejectionReason | undefined {
+  if (!wasOpen(task, arrivedAt)) return 'wrong-task';
+  return task.reportsDroppedAt === null ? undefined : 'too-late';
 }
 
 function wasOpen({ opensAt, closesAt }: CollectionTask, at: Date): boolean {

@@ -14,6 +14,8 @@ export interface CollectionTask {
   readonly closesAt: Date | null;
   readonly minimumBatch: number;
   readonly perPersonCap: number;
+  /** Since when its reports are being deleted, or are gone. */
+  readonly reportsDroppedAt: Date | null;
   readonly randomiser: Pick<Randomiser, 'fault'>;
 }
 

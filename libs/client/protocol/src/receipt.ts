@@ -11,6 +11,8 @@ import { z } from 'zod';
  * - `no-schema`: the entry doesn't say what it is.
  * - `unknown-schema`: it says that it is something else, or a version that isn't known.
  * - `too-large`: it has more bytes than any report.
+ *
+ * - `too-late`: it was valid when it came, but had waited in the log until the task's reports were deleted.
  */
 export const RejectionReason = z.enum([
   'wrong-task',
@@ -20,6 +22,7 @@ export const RejectionReason = z.enum([
   'no-schema',
   'unknown-schema',
   'too-large',
+  'too-late',
 ]);
 export type RejectionReason = z.infer<typeof RejectionReason>;
 
