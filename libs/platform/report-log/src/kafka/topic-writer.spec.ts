@@ -78,6 +78,11 @@ const records = (count: number, partition = 0): LogRecord[] =>
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+/** What follows at once has; no time passes. */
+const settled = async (): Promise<void> => {
+  for (let i = 0; i < 100; i++) await undefined;
+};
+
 const protocolError = (type: string): Error => Object.assign(new Error(type), { type });
 
 let producers: ScriptedProducers;
@@ -155,6 +160,23 @@ describe('what is sent', () => {
     (await producers.sent(3)).acknowledge();
     expect(producers.sends[2].values).toEqual(['c', 'd']);
     producers.sends[1].acknowledge();
+    await Promise.all(done);
+  });
+
+  it('waits a moment for company behind another where it is small, and not where it is large', async () => {
+    const writer = open();
+    const done = [writer.append([record('a')])];
+    await producers.sent(1);
+    done.push(writer.append([record('b')]));
+    producers.sends[0].acknowledge();
+    await settled();
+    done.push(writer.append([record('c')]));
+    expect((await producers.sent(2)).values).toEqual(['b', 'c']);
+    done.push(writer.append(records(64)));
+    producers.sends[1].acknowledge();
+    await settled();
+    expect(producers.sends[2].values).toHaveLength(64);
+    producers.sends[2].acknowledge();
     await Promise.all(done);
   });
 

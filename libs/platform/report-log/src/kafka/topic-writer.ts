@@ -66,6 +66,12 @@ const MEBIBYTE = 1024 * 1024;
 const GROUP_BYTES = MEBIBYTE / 2;
 /** Kafkajs's work grows with the square of it; what is gained by sharing a request levels off before. */
 const GROUP_RECORDS = 1_000;
+/**
+ * A send costs the client as much as more than ten messages do. Where sends follow each other, a small one waits for company:
+ * a tenth to a quarter of the client's processor time for 64 callers with a record each.
+ */
+const SMALL_GROUP = 64;
+const GATHER_MS = 2;
 /** Of a message beside key and value: header, lengths. */
 const MESSAGE_BYTES = 64;
 const COUNT_EVERY_MS = 60_000;
@@ -203,8 +209,9 @@ export class TopicWriter {
   private async drain(lane: Lane): Promise<void> {
     // Lets the appends of one turn of the event loop share the first send.
     await Promise.resolve();
-    for (let group = this.nextGroup(lane); group.length > 0; group = this.nextGroup(lane)) {
-      await this.deliver(lane, group);
+    while (lane.queue.length > 0) {
+      await this.deliver(lane, this.nextGroup(lane));
+      if (isSmall(lane.queue)) await sleep(GATHER_MS);
     }
     lane.draining = false;
   }
@@ -341,6 +348,12 @@ const partitionAsChosen = ({ message }: { readonly message: Message }): number =
 /** Kafkajs writes whatever isn't a Buffer as text. */
 const asBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+function isSmall(queue: readonly Portion[]): boolean {
+  let records = 0;
+  for (const { messages } of queue) if ((records += messages.length) >= SMALL_GROUP) return false;
+  return records > 0;
+}
 
 const isTooLarge = (error: unknown): boolean => (error as { type?: unknown }).type === 'MESSAGE_TOO_LARGE';
 
