@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { type Admin, ConfigResourceTypes, ConfigSource, type ITopicMetadata } from 'kafkajs';
 
+import { kafkaErrorOf } from './kafka-error';
+
 /** Reports on their way to the table: from gateways, and from back ends that write to the topic themselves. */
 export const REPORTS_TOPIC = 'undertone.reports.v1';
 /** What of them could never be stored, with reason and place. */
@@ -161,6 +163,8 @@ function createTopic(
   const settings = { ...plan.settings, [MINIMUM_IN_SYNC]: `${inSync}` };
   const create = async (): Promise<void> => {
     const isNew = await admin.createTopics({
+      // kafkajs's own wait gives up where a busy broker doesn't know the topic at once.
+      waitForLeaders: false,
       topics: [
         {
           topic,
@@ -171,7 +175,8 @@ function createTopic(
       ],
     });
     // Another process was faster, perhaps with another plan.
-    if (!isNew) await applyTopics(admin, [plan]);
+    if (isNew) await untilLed(admin, topic);
+    else await applyTopics(admin, [plan]);
   };
   const details = [
     `${partitions} partitions`,
@@ -255,6 +260,27 @@ function impossible(topic: string, replicas: number, inSync: number, brokers: re
     });
   }
   return refusals;
+}
+
+const LEADERS_WAIT_MS = 30_000;
+
+/** A new topic takes nothing until each of its partitions has a leader. */
+async function untilLed(admin: TopicsAdmin, topic: string): Promise<void> {
+  const end = Date.now() + LEADERS_WAIT_MS;
+  for (;;) {
+    try {
+      const { partitions } = await metadataOf(admin, topic);
+      if (partitions.length > 0 && partitions.every(({ leader }) => leader >= 0)) return;
+    } catch (error) {
+      if (kafkaErrorOf(error, topic).code !== 'topic-missing' || Date.now() > end) throw error;
+    }
+    if (Date.now() > end) {
+      throw new Error(
+        `${topic} was created, and not each of its partitions has a leader. Are all brokers up?`,
+      );
+    }
+    await sleep(50);
+  }
 }
 
 async function metadataOf(admin: TopicsAdmin, topic: string): Promise<ITopicMetadata> {
