@@ -136,6 +136,28 @@ describe('the HTTP API of classifier-training', () => {
     expect(await ask()).toMatchObject({ status: 202, body: { kind: 'fit-classifier', status: 'queued' } });
   });
 
+  it('takes no job on reports that are deleted', async () => {
+    await store.tasks.create({
+      name: 'closed',
+      artifact: sealed.id,
+      labels,
+      opensAt: new Date(0),
+      closesAt: new Date(1),
+      minimumBatch: 1,
+      perPersonCap: 1,
+    });
+    await store.reportPartitions.expire(new Date(2));
+    expect(
+      await call<ProblemDocument>('POST', '/v1/classifiers/jobs', { name: 'closed', task: 'closed' }),
+    ).toMatchObject({
+      status: 410,
+      body: {
+        type: 'urn:undertone:problem:reports-deleted',
+        detail: expect.stringMatching(/^the reports of task "closed" were deleted on /),
+      },
+    });
+  });
+
   it.each<[string, object, string, RegExp]>([
     ['an unknown field', { labels: ['a'] }, 'labels', /not a known field/],
     ['a task that can not be', { task: 'No Slug' }, 'task', /./],

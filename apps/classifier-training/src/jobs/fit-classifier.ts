@@ -5,7 +5,7 @@ import { openArtifact } from '@undertone/artifact';
 import { Classifier } from '@undertone/classification';
 import { trainerEnvironment } from '@undertone/engine';
 import { type JobCompletion, type JobContext, JobError, type JobHandler, writeWhole } from '@undertone/jobs';
-import { type MechanismPart, type Store } from '@undertone/store';
+import { type MechanismPart, reportsDeleted, type Store } from '@undertone/store';
 import { type ClassifierRequest } from '../classifiers/classifier-request';
 import { type ClassifierTraining, type TrainedClassifier } from '../trainer/classifier-training';
 import { snapshotReports } from './report-snapshot';
@@ -41,6 +41,10 @@ export class FitClassifier implements JobHandler<ClassifierTraining, TrainedClas
     const { store, engine, dataRoots } = this.options;
     const task = await store.tasks.find(taskName);
     if (!task) throw new JobError('unknown-task', `There is no task "${taskName}" any more.`);
+    if (task.reportsDroppedAt !== null) {
+      // What an earlier attempt has copied is to go as well.
+      throw new JobError('reports-deleted', reportsDeleted(taskName, task.reportsDroppedAt).message);
+    }
     const files = { artifact: 'artifact', prior: 'prior.bin', payloads: 'payloads.bin' };
     const inFolder = (file: string): string => path.join(folder, file);
 

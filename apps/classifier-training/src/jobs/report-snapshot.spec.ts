@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type ReportRecord } from '@undertone/store';
+import { type ReportRecord, reportsDeleted } from '@undertone/store';
 import { type SnapshotRequest, snapshotReports } from './report-snapshot';
 
 describe('snapshotReports', () => {
@@ -62,9 +62,23 @@ describe('snapshotReports', () => {
     expect(existsSync(asked.file)).toBe(false);
   });
 
+  it('keeps nothing of reports that are deleted while they are read', async () => {
+    const asked = request([]);
+    asked.reports.read = async function* () {
+      yield [report(1, 2)];
+      throw reportsDeleted('digits', new Date('2026-02-01T00:00:00Z'));
+    };
+    await expect(snapshotReports(asked)).rejects.toMatchObject({
+      name: 'JobError',
+      code: 'reports-deleted',
+      message: expect.stringContaining('"digits" were deleted on 2026-02-01'),
+    });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
   it('leaves no half snapshot behind a payload that can not be', async () => {
     const asked = request([[report(1, 2)], [report(3)]]);
     await expect(snapshotReports(asked)).rejects.toThrow(/has 1 bytes and its mechanism's reports have 2/);
-    expect(existsSync(asked.file)).toBe(false);
+    expect(readdirSync(folder)).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { rename, rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { JobError } from '@undertone/jobs';
-import { type ReportRepository } from '@undertone/store';
+import { type ReportRepository, StoreError } from '@undertone/store';
 
 export interface SnapshotRequest {
   reports: Pick<ReportRepository, 'read'>;
@@ -20,7 +20,8 @@ export interface SnapshotRequest {
  * Writes the payloads of a task's reports, one after the other in the order of the reports' ids, and tells how many
  * there are. Neither ids nor times of receipt leave the database.
  *
- * @throws JobError `too-few-reports` below the task's minimum batch, `damaged-report` for a payload of another length
+ * @throws JobError `too-few-reports` below the task's minimum batch, `damaged-report` for a payload of another length,
+ * `reports-deleted` where they are deleted meanwhile
  */
 export async function snapshotReports(request: SnapshotRequest): Promise<number> {
   const { file, payloadBytes, minimumBatch, task } = request;
@@ -57,7 +58,14 @@ async function write({ reports, task, upTo, payloadBytes, file }: SnapshotReques
     }
   }
   const unfinished = `${file}.unfinished`;
-  await pipeline(Readable.from(payloads()), createWriteStream(unfinished, { mode: 0o600 }));
+  try {
+    await pipeline(Readable.from(payloads()), createWriteStream(unfinished, { mode: 0o600 }));
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    throw error instanceof StoreError && error.code === 'reports-deleted'
+      ? new JobError(error.code, error.message)
+      : error;
+  }
   await rename(unfinished, file);
   return bytes;
 }

@@ -20,6 +20,7 @@ const KINDS = {
   'name-taken': { status: 409, title: 'Name taken' },
   conflict: { status: 409, title: 'Conflict' },
   'too-few-reports': { status: 409, title: 'Too few reports' },
+  'reports-deleted': { status: 410, title: 'Reports deleted' },
   'body-too-large': { status: 413, title: 'Body too large' },
   'batch-too-large': { status: 413, title: 'Batch too large' },
   'unsupported-media-type': { status: 415, title: 'Unsupported media type' },
