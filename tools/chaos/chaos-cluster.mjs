@@ -5,8 +5,6 @@ import { Kafka, logLevel } from 'kafkajs';
 import { load } from '../bench/collection/packages.mjs';
 import { kafkaAvailable, startCluster } from '../kafka-local/cluster.mjs';
 
-const PARTITIONS = 6;
-
 /** A cluster with the reports' topics, seen from outside: with a client of its own that shares no code with the gateway's. */
 export class ChaosCluster {
   #cluster;
@@ -37,8 +35,8 @@ export class ChaosCluster {
     const admin = kafka.admin();
     await admin.connect();
     stops.add(() => admin.disconnect());
-    const { applyTopics, REPORTS_TOPIC, REJECTED_TOPIC } = load('platform', 'report-log');
-    await applyTopics(admin, { partitions: PARTITIONS, replication: brokers });
+    const { applyTopics, topicPlans, REPORTS_TOPIC, REJECTED_TOPIC } = load('platform', 'report-log');
+    await applyTopics(admin, topicPlans());
     const chaos = new ChaosCluster(cluster, kafka, admin);
     chaos.reports = REPORTS_TOPIC;
     chaos.rejected = REJECTED_TOPIC;

@@ -3,18 +3,18 @@ import { parseArgs } from 'node:util';
 export const SCENARIOS = ['faults', 'broker-away', 'garbage', 'postgres'];
 
 const USAGE = `usage: npm run chaos -- [--scenario ${SCENARIOS.join('|')}] [options]
-  --reports N      reports that devices send (faults, postgres: 200000; broker-away: 60000; garbage: 5000)
+  --reports N      reports that devices send (faults, postgres: 200000; broker-away: 100000; garbage: 5000)
   --brokers 1|3    brokers of the cluster (faults: 3; broker-away, garbage: 1)
   --batch N        reports in one request (200)
-  --devices N      requests under way at the same time (16)
+  --devices N      requests under way at the same time (16; broker-away: 64)
   --seconds N      how long the brokers are away (60)
 prints one JSON document and exits with 1 unless everything held`;
 
 const OF_SCENARIO = {
-  faults: { reports: 200_000, brokers: 3 },
-  'broker-away': { reports: 60_000, brokers: 1 },
-  garbage: { reports: 5_000, brokers: 1 },
-  postgres: { reports: 200_000, brokers: 0 },
+  faults: { reports: 200_000, brokers: 3, devices: 16 },
+  'broker-away': { reports: 100_000, brokers: 1, devices: 64 },
+  garbage: { reports: 5_000, brokers: 1, devices: 16 },
+  postgres: { reports: 200_000, brokers: 0, devices: 16 },
 };
 
 /** @throws {Error} that says what is wrong and how it is used */
@@ -32,8 +32,8 @@ export function readOptions(args) {
   const scenario = values.scenario ?? 'faults';
   if (!SCENARIOS.includes(scenario)) throw new Error(`--scenario is ${scenario}\n${USAGE}`);
   const preset = OF_SCENARIO[scenario];
-  const number = (name, preset, from = 1) => {
-    const value = values[name] === undefined ? preset : Number(values[name]);
+  const number = (name, otherwise, from = 1) => {
+    const value = values[name] === undefined ? otherwise : Number(values[name]);
     if (!Number.isInteger(value) || value < from)
       throw new Error(`--${name} is ${values[name]}: it must be a whole number from ${from}\n${USAGE}`);
     return value;
@@ -45,7 +45,7 @@ export function readOptions(args) {
     brokers,
     reports: number('reports', preset.reports),
     batch: number('batch', 200),
-    devices: number('devices', 16),
+    devices: number('devices', preset.devices),
     seconds: number('seconds', 60),
   };
 }

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { startGateway } from '../bench/collection/gateway-process.mjs';
 
 const RESTART_MS = 200;
+const LINES_TOLD = 20;
 
 /** A gateway that is started again whenever it ends, at the same address: what a supervisor does in production. */
 export class SupervisedGateway {
@@ -33,14 +34,14 @@ export class SupervisedGateway {
     return this.#process?.pid;
   }
 
-  /** As a power cut. */
+  /** As a power cut; waits for one that is being started. */
   async kill() {
-    await this.#process?.kill();
+    await (await this.#running()).kill();
   }
 
-  /** Asked to stop in order; the supervisor starts it again. */
+  /** Asked to stop in order; the supervisor starts it again. Waits for one that is being started. */
   async restart() {
-    await this.#process?.stop();
+    await (await this.#running()).stop();
   }
 
   /** Resolves to the exit code of the last process: 0 where it stopped in order. */
@@ -51,10 +52,15 @@ export class SupervisedGateway {
     return code;
   }
 
+  async #running() {
+    while (this.#process === undefined) await pause(10);
+    return this.#process;
+  }
+
   async #watch() {
     for (;;) {
       const code = await this.#process.ended;
-      const said = code === 0 || code === 'SIGKILL' ? [] : this.#process.said.slice(-5);
+      const said = code === 0 || code === 'SIGKILL' ? [] : tellingLines(this.#process.said);
       this.#process = undefined;
       if (this.#isClosing) return;
       this.ends.push({ code, ...(said.length > 0 ? { said } : {}) });
@@ -67,12 +73,18 @@ export class SupervisedGateway {
     while (!this.#isClosing && this.#process === undefined) {
       await pause(RESTART_MS);
       this.#process = await startGateway(this.settings).catch((error) => {
-        this.ends.push({ code: 'not started', said: error.message.split('\n').slice(-5) });
+        this.ends.push({ code: 'not started', said: tellingLines(error.message.split('\n')) });
         return undefined;
       });
     }
     if (this.#isClosing) await this.#process?.stop();
   }
+}
+
+/** Where an error is among the lines, its beginning; else the end. */
+function tellingLines(lines) {
+  const error = lines.findIndex((line) => /error/i.test(line));
+  return error < 0 ? lines.slice(-LINES_TOLD) : lines.slice(error, error + LINES_TOLD);
 }
 
 function freePort() {

@@ -46,25 +46,19 @@ export class KafkaStage {
 
   /** The reports' topic and the rejected one, new and empty. */
   async emptyReports(partitions) {
-    const { applyTopics, REPORTS_TOPIC, REJECTED_TOPIC } = load('platform', 'report-log');
-    await this.#remove(REPORTS_TOPIC, REJECTED_TOPIC);
-    await applyTopics(this.#admin, { partitions, replication: 1 });
-    return REPORTS_TOPIC;
+    const { applyTopics, topicPlans } = load('platform', 'report-log');
+    const plans = topicPlans({ partitions });
+    await this.#remove(...plans.map(({ topic }) => topic));
+    await applyTopics(this.#admin, plans);
+    return plans[0].topic;
   }
 
   /** A topic of any name with the settings of the reports' topic, new and empty. */
   async emptyTwin(name, partitions) {
+    const { applyTopics, topicPlans } = load('platform', 'report-log');
+    const [reports] = topicPlans({ partitions });
     await this.#remove(name);
-    await this.#admin.createTopics({
-      topics: [
-        {
-          topic: name,
-          numPartitions: partitions,
-          replicationFactor: 1,
-          configEntries: [{ name: 'message.timestamp.type', value: 'LogAppendTime' }],
-        },
-      ],
-    });
+    await applyTopics(this.#admin, [{ ...reports, topic: name }]);
     return name;
   }
 
