@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type JobEvent, jobLogLine } from '@undertone/jobs';
-import { Metrics, PinoLogger } from '@undertone/observability';
+import { InjectLogger, type Logger, Metrics } from '@undertone/observability';
 
 /** Writes what happens to jobs into the log and counts it. */
 @Injectable()
@@ -8,7 +8,7 @@ export class JobObserver {
   private readonly events;
 
   constructor(
-    private readonly logger: PinoLogger,
+    @InjectLogger() private readonly logger: Logger,
     metrics: Metrics,
   ) {
     this.events = metrics.counter({

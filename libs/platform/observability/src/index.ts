@@ -1,10 +1,12 @@
 export { HealthModule, readinessFailure } from './health/health.module';
 export { Liveness } from './health/liveness';
 export { Readiness, type ReadinessCheck } from './health/readiness';
+export { withCorrelationId } from './logging/correlation';
 export { createLogger, type LogSettings } from './logging/logger';
-export { loggingModule } from './logging/logging-module';
+export { InjectLogger, LoggingModule } from './logging/logging-module';
+export { NestLogger } from './logging/nest-logger';
 export { describeError, withoutPrivateData } from './logging/private-data';
 export { Metrics } from './metrics/metrics';
 export { MetricsModule } from './metrics/metrics.module';
-export { InjectPinoLogger, Logger as NestPinoLogger, PinoLogger } from 'nestjs-pino';
+export { type EndedRequest, RequestLog } from './logging/request-log';
 export type { Logger } from 'pino';

@@ -6,6 +6,7 @@ export {
 } from './hosting/hosted-service';
 export { RawBody } from './http/body-parsers';
 export { CORRELATION_HEADER } from './http/correlation-id';
+export { DirectRoute } from './http/direct-route';
 export { ServiceError, type ServiceErrorCode } from './lifecycle/service-error';
 export { type ShutdownSettings, type Stopped, stopOnSignal, type StopSignal } from './lifecycle/shutdown';
 export { Problem, type ProblemMapping, type ProblemOptions } from './problems/problem';

@@ -6,6 +6,7 @@ import {
   Get,
   Inject,
   Injectable,
+  Logger,
   Module,
   type OnApplicationShutdown,
   Param,
@@ -17,7 +18,9 @@ import { Liveness, Readiness } from '@undertone/observability';
 import { LIMITS, ProblemDocument, ProtocolError } from '@undertone/protocol';
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
+import { type FastifyReply, type FastifyRequest } from 'fastify';
 import { RawBody } from './http/body-parsers';
+import { DirectRoute } from './http/direct-route';
 import { Problem } from './problems/problem';
 import { createServiceApp, type ServiceApp } from './service-app';
 import { Transports } from './transport/transports';
@@ -47,6 +50,20 @@ class ThingController implements OnApplicationShutdown {
   @RawBody()
   raw(@Body() body: Buffer): unknown {
     return { isBuffer: Buffer.isBuffer(body), bytes: body.length };
+  }
+
+  @Post('direct/:how')
+  @DirectRoute()
+  async direct(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { how } = request.params as { how: string };
+    if (how === 'known') throw new Problem('closed-task', 'closed', { headers: { 'retry-after': '7' } });
+    if (how === 'inside') throw new Error('secret inside');
+    await new Promise((resolve) => setImmediate(resolve));
+    new Logger('Things').warn('something odd');
+    const body = request.body as Buffer;
+    return reply
+      .status(202)
+      .send({ self: this.constructor.name, isBuffer: Buffer.isBuffer(body), bytes: body.length });
   }
 
   @Get('fail/:how')
@@ -179,6 +196,61 @@ describe('a service', () => {
         bytes: 7,
       },
     );
+  });
+
+  it('lets Fastify call a direct route, which answers and fails like any other', async () => {
+    const answer = await fetch(`${url}/v1/things/direct/well`, {
+      method: 'POST',
+      body: '{"a":1}',
+      headers: { 'content-type': 'application/json', 'x-correlation-id': 'caller-0002' },
+    });
+    expect(answer.status).toBe(202);
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(answer.headers.get('x-correlation-id')).toBe('caller-0002');
+    expect(await answer.json()).toEqual({ self: 'ThingController', isBuffer: true, bytes: 7 });
+
+    const known = await post('/v1/things/direct/known', new Uint8Array(3), 'application/cbor');
+    expect(known.headers.get('retry-after')).toBe('7');
+    expect(await problem(known)).toMatchObject({ status: 410, detail: 'closed' });
+    const inside = await problem(
+      await post('/v1/things/direct/inside', new Uint8Array(3), 'application/cbor'),
+    );
+    expect(inside).toMatchObject({ status: 500, type: 'urn:undertone:problem:internal' });
+    expect(JSON.stringify(inside)).not.toContain('secret');
+    const other = await problem(await post('/v1/things/direct/well', 'a=b', 'text/plain'));
+    expect(other.type).toBe('urn:undertone:problem:unsupported-media-type');
+
+    await new Promise((r) => setTimeout(r, 20));
+    expect(lines().map(({ msg }) => msg)).toEqual([
+      'something odd',
+      'POST /v1/things/direct/well 202',
+      'POST /v1/things/direct/known 410',
+      'answered internal: secret inside',
+      'POST /v1/things/direct/inside 500',
+      'POST /v1/things/direct/well 415',
+    ]);
+    // A line that the request caused, though nobody gave it the id.
+    expect(lines()[0]).toMatchObject({ context: 'Things', correlationId: 'caller-0002' });
+    expect(await (await fetch(`${url}/metrics`)).text()).toMatch(
+      /request_duration_seconds_count\{method="POST",route="\/v1\/things\/direct\/:how",status="202"\} 1/,
+    );
+  });
+
+  it('says of a request whose caller is gone that it was aborted, and waits for it no longer', async () => {
+    const gone = await start();
+    const address = new URL(await gone.listen());
+    log = '';
+    const socket = connect(Number(address.port), '127.0.0.1');
+    socket.write(
+      'POST /v1/things HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{',
+    );
+    await new Promise((r) => setTimeout(r, 50));
+    socket.destroy();
+    while (!lines().some(({ msg }) => msg === 'POST /v1/things aborted'))
+      await new Promise((r) => setTimeout(r, 5));
+    const metrics = await (await fetch(new URL('/metrics', address))).text();
+    expect(metrics).not.toContain('route="/v1/things"');
+    await gone.stop();
   });
 
   it('refuses a body above the limit, with or without its length told ahead', async () => {
@@ -319,7 +391,9 @@ describe('a service', () => {
       paths: Record<string, unknown>;
       components: { schemas: Record<string, { properties: Record<string, unknown> }> };
     };
-    expect(Object.keys(document.paths)).toContain('/v1/things/fail/{how}');
+    expect(Object.keys(document.paths)).toEqual(
+      expect.arrayContaining(['/v1/things/fail/{how}', '/v1/things/direct/{how}']),
+    );
     expect(Object.keys(document.components.schemas.Thing.properties)).toEqual(['name', 'records']);
     expect(await (await fetch(`${url}/docs`)).text()).toContain('swagger-ui');
   });

@@ -10,13 +10,14 @@ import { type ServiceConfig } from '@undertone/config';
 import {
   HealthModule,
   Liveness,
-  loggingModule,
+  type Logger,
+  LoggingModule,
   type LogSettings,
   Metrics,
   MetricsModule,
-  NestPinoLogger,
-  PinoLogger,
+  NestLogger,
   Readiness,
+  RequestLog,
 } from '@undertone/observability';
 import { LIMITS } from '@undertone/protocol';
 import {
@@ -27,9 +28,10 @@ import {
 } from 'fastify';
 import { cleanupOpenApiDoc } from 'nestjs-zod';
 import { addBodyParsers } from './http/body-parsers';
-import { CORRELATION_HEADER, correlationIdOf } from './http/correlation-id';
-import { Drain } from './http/drain';
-import { measureRequests } from './http/http-metrics';
+import { correlationIdOf } from './http/correlation-id';
+import { connectDirectRoutes } from './http/direct-route';
+import { requestMetrics } from './http/http-metrics';
+import { RequestLife } from './http/request-life';
 import { BootLogger } from './lifecycle/boot-logger';
 import { listenFailure } from './lifecycle/service-error';
 import { Problem, type ProblemMapping } from './problems/problem';
@@ -60,7 +62,7 @@ export class ServiceApp {
   private constructor(
     readonly nest: NestFastifyApplication,
     private readonly config: ServiceSettings['config'],
-    private readonly drain: Drain,
+    private readonly requests: RequestLife,
   ) {}
 
   static async create(
@@ -77,16 +79,15 @@ export class ServiceApp {
       frameworkErrors: answerBrokenAddress,
     });
     const fastify = adapter.getInstance<FastifyInstance>();
-    fastify.addHook('onRequest', (request, reply, done) => {
-      Object.assign(request.raw, { id: request.id });
-      void reply.header(CORRELATION_HEADER, request.id);
-      done();
-    });
-    const drain = new Drain(fastify);
+    const requests = new RequestLife(fastify);
     const root: DynamicModule = {
       module: class ServiceModule {},
       imports: [
-        loggingModule({ level: config.logLevel, service: name, destination: settings.logDestination }),
+        LoggingModule.register({
+          level: config.logLevel,
+          service: name,
+          destination: settings.logDestination,
+        }),
         MetricsModule,
         HealthModule,
         TransportModule,
@@ -98,17 +99,23 @@ export class ServiceApp {
       bufferLogs: true,
       abortOnError: false,
     });
-    nest.useLogger(new BootLogger(nest.get(NestPinoLogger)));
+    const logger = nest.get<Logger>(LoggingModule.LOGGER);
+    nest.useLogger(new BootLogger(new NestLogger(logger)));
     addBodyParsers(fastify);
-    measureRequests(fastify, nest.get(Metrics));
+    connectDirectRoutes(fastify, nest);
+    requests.whenEnded(requestMetrics(nest.get(Metrics)));
+    const log = new RequestLog(logger);
+    requests.whenEnded(({ id, method, url }, ended) =>
+      log.write({ method, url, correlationId: id, status: ended.status, durationMs: ended.durationMs }),
+    );
     nest.useGlobalPipes(new RequestValidationPipe());
     nest.useGlobalFilters(
-      new ProblemFilter(await nest.resolve(PinoLogger), settings.problems ?? [], {
+      new ProblemFilter(logger, settings.problems ?? [], {
         bodyBytes: LIMITS.maximumBodyBytes,
       }),
     );
     describeApi(nest, settings);
-    return new ServiceApp(nest, config, drain);
+    return new ServiceApp(nest, config, requests);
   }
 
   /**
@@ -154,7 +161,7 @@ export class ServiceApp {
   stop(): Promise<void> {
     this.stopped ??= Promise.resolve().then(async () => {
       this.nest.get(Readiness).stop();
-      await this.drain.during(() => this.nest.close());
+      await this.requests.drainDuring(() => this.nest.close());
     });
     return this.stopped;
   }

@@ -8,6 +8,7 @@ import {
   pino,
 } from 'pino';
 import { PinoPretty as pretty } from 'pino-pretty';
+import { correlationId } from './correlation';
 import { describeError, isCount, NOT_LOGGED, PRIVATE_FIELDS, withoutPrivateData } from './private-data';
 
 export interface LogSettings {
@@ -18,10 +19,14 @@ export interface LogSettings {
   readonly destination?: DestinationStream;
 }
 
-export function loggerOptions({ level, service }: LogSettings): LoggerOptions {
+function loggerOptions({ level, service }: LogSettings): LoggerOptions {
   return {
     level,
     base: { service },
+    mixin: () => {
+      const id = correlationId();
+      return id === undefined ? {} : { correlationId: id };
+    },
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: {
       level: (label) => ({ level: label }),
@@ -36,13 +41,16 @@ export function loggerOptions({ level, service }: LogSettings): LoggerOptions {
   };
 }
 
-export function logDestination({ destination }: LogSettings): DestinationStream {
+function logDestination({ destination }: LogSettings): DestinationStream {
   if (destination !== undefined) return destination;
   if (!process.stdout.isTTY) return fileDestination({ fd: 1, sync: false });
   return pretty({ colorize: true, ignore: 'service', translateTime: 'SYS:HH:MM:ss', sync: true });
 }
 
-/** A logger for code that Nest doesn't run. It keeps the same rules about private data. */
+/**
+ * A logger that writes no private data, and the correlation id of the request that caused a line. Nest's parts of a service share
+ * one, see LoggingModule.
+ */
 export function createLogger(settings: LogSettings): Logger {
   return pino(loggerOptions(settings), logDestination(settings));
 }

@@ -1,6 +1,6 @@
 import { isNativeError } from 'node:util/types';
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
-import { describeError, type PinoLogger } from '@undertone/observability';
+import { describeError, type Logger } from '@undertone/observability';
 import { PROBLEM_MEDIA_TYPE, type ProblemDocument, problemDocument } from '@undertone/protocol';
 import { type FastifyReply, type FastifyRequest } from 'fastify';
 import { CORRELATION_HEADER } from '../http/correlation-id';
@@ -14,7 +14,7 @@ import { Problem, type ProblemMapping } from './problem';
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(
-    private readonly logger: PinoLogger,
+    private readonly logger: Logger,
     private readonly mappings: readonly ProblemMapping[],
     private readonly limits: { bodyBytes: number },
   ) {}
