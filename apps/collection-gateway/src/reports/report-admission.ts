@@ -1,4 +1,4 @@
-import { type BatchReceipt, decodeBatch, encodeReport, type Rejection } from '@undertone/protocol';
+import { type BatchReceipt, decodeBatch, type Rejection } from '@undertone/protocol';
 import { type LogRecord } from '@undertone/report-log';
 
 import { type OutcomeTally } from '../counts/outcome-counts';
@@ -6,7 +6,7 @@ import { type CollectionTask } from '../tasks/collection-task';
 import { reportFault } from './report-check';
 
 export interface AdmissionTargets {
-  /** Resolves when the records are durable. */
+  /** Resolves when the records are durable; their bytes may be views of the body. */
   append(records: readonly LogRecord[]): Promise<void>;
   /** Resolves when the tallies are durable. */
   count(tallies: readonly OutcomeTally[]): Promise<void>;
@@ -26,17 +26,19 @@ export async function admitReports(
 ): Promise<BatchReceipt> {
   const records: LogRecord[] = [];
   const rejected: Rejection[] = [];
-  for (const { index, report, rejection } of decodeBatch(body, contentType)) {
+  for (const { index, report, encoded, rejection } of decodeBatch(body, contentType)) {
     if (rejection) {
       rejected.push(rejection);
       continue;
     }
     const fault = reportFault(report, task);
     if (fault) rejected.push({ index, id: Buffer.from(report.id).toString('hex'), ...fault });
-    else records.push({ key: report.id, value: encodeReport(report) });
+    else records.push({ key: report.id, value: encoded });
   }
   await targets.append(records);
   // After the log: a body that the log could not take comes again, and its refusals must not count twice.
-  await targets.count(rejected.map(({ reason }) => ({ task: task.name, outcome: reason, count: 1 })));
+  if (rejected.length > 0) {
+    await targets.count(rejected.map(({ reason }) => ({ task: task.name, outcome: reason, count: 1 })));
+  }
   return { accepted: records.length, rejected };
 }

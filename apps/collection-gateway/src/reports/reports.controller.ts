@@ -1,5 +1,5 @@
-import { Controller, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
-import { ApiBody, ApiConsumes, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { Controller, Post } from '@nestjs/common';
+import { ApiBody, ApiConsumes, ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
 import {
   BatchReceipt,
   PROBLEM_MEDIA_TYPE,
@@ -7,7 +7,7 @@ import {
   problemDocument,
   ReportJson,
 } from '@undertone/protocol';
-import { RawBody } from '@undertone/service';
+import { DirectRoute } from '@undertone/service';
 import { type FastifyReply, type FastifyRequest } from 'fastify';
 import { createZodDto } from 'nestjs-zod';
 import { z } from 'zod';
@@ -28,9 +28,9 @@ export class ReportsController {
 
   /** Reads the body itself: no pipe and no parser comes between the bytes and the log. */
   @Post(':task/reports')
-  @RawBody()
-  @HttpCode(202)
+  @DirectRoute()
   @ApiOperation({ summary: 'Send one report, or a batch: 202 once the log has every accepted one durably' })
+  @ApiParam({ name: 'task', type: String })
   @ApiConsumes('application/cbor', 'application/json')
   @ApiBody({ schema: BODY as object })
   @ApiResponse({ status: 202, type: BatchReceiptBody })
@@ -38,22 +38,23 @@ export class ReportsController {
     status: 422,
     description: 'Every report was refused: a problem document that is a receipt too',
   })
-  async receive(
-    @Param('task') task: string,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<BatchReceipt | (BatchReceipt & ProblemDocument)> {
+  async receive(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { body, headers } = request;
-    const bytes = body instanceof Uint8Array ? body : new Uint8Array();
-    const receipt = await this.reports.receive(task, bytes, {
+    const { task } = request.params as { task: string };
+    const receipt = await this.reports.receive(task, body instanceof Uint8Array ? body : NO_BYTES, {
       type: headers['content-type'],
       encoding: headers['content-encoding'],
     });
-    if (receipt.accepted > 0) return receipt;
-    void reply.status(422).header('content-type', `${PROBLEM_MEDIA_TYPE}; charset=utf-8`);
-    return { ...refusal(receipt, request), ...receipt };
+    if (receipt.accepted > 0) return reply.status(202).send(receipt);
+    const document: BatchReceipt & ProblemDocument = { ...refusal(receipt, request), ...receipt };
+    return reply
+      .status(422)
+      .header('content-type', `${PROBLEM_MEDIA_TYPE}; charset=utf-8`)
+      .send(JSON.stringify(document));
   }
 }
+
+const NO_BYTES = new Uint8Array();
 
 const refusal = ({ rejected }: BatchReceipt, { url, id }: FastifyRequest): ProblemDocument =>
   problemDocument('reports-rejected', {

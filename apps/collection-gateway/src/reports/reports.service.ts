@@ -53,7 +53,7 @@ export class ReportsService implements OnApplicationShutdown {
     body: Uint8Array,
     content: { type: string | undefined; encoding: string | undefined },
   ): Promise<BatchReceipt> {
-    const task = await this.tasks.find(taskName);
+    const task = this.tasks.known(taskName) ?? (await this.tasks.find(taskName));
     requireOpen(task);
     requirePlain(content.encoding);
     const receipt = await admitReports(task, body, content.type, {

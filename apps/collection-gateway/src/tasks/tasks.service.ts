@@ -45,6 +45,11 @@ export class TasksService {
     return this.document(await this.find(request.name));
   }
 
+  /** As TaskDirectory.known. */
+  known(name: string): CollectionTask | undefined {
+    return this.directory.known(name);
+  }
+
   /** @throws Problem `unknown-task` */
   async find(name: string): Promise<CollectionTask> {
     const task = await this.directory.find(name);
