@@ -1,5 +1,6 @@
 import {
   type DynamicModule,
+  Logger,
   Module,
   type OnApplicationShutdown,
   type Provider,
@@ -19,9 +20,12 @@ import { IngestController } from './ingest/ingest.controller';
 import { IngestService } from './ingest/ingest.service';
 import { LogLag } from './ingest/log-lag';
 import { ReportWriter } from './ingest/report-writer';
+import { Housekeeping } from './recurring/housekeeping';
+import { RejectionPublisher } from './rejections/rejection-publisher';
 import { type GatewayLog, logFailure } from './report-log/open-report-log';
 import { ReportsController } from './reports/reports.controller';
 import { ReportsService } from './reports/reports.service';
+import { ClosedTaskSweeper } from './retention/closed-task-sweeper';
 import { TaskDirectory } from './tasks/task-directory';
 import { TasksController } from './tasks/tasks.controller';
 import { TasksService } from './tasks/tasks.service';
@@ -38,6 +42,8 @@ export interface CollectionGatewayOptions {
   readonly parts?: readonly GatewayPart[];
   /** How often consumed log entries are deleted; 30,000 unless given. */
   readonly sweepEveryMs?: number;
+  /** Days after the end of a task when its reports are deleted; they are kept unless given. */
+  readonly reportRetentionDays?: number;
   /** How long the ingest may do nothing at all before the process counts as dead; 120,000 unless given. */
   readonly ingestStallMs?: number;
 }
@@ -52,14 +58,15 @@ export class CollectionGatewayModule {
   static register(options: CollectionGatewayOptions): DynamicModule {
     const { store, reportLog, parts = ['edge', 'ingest'] } = options;
     const log: GatewayLog = reportLog ?? new PostgresReportLog({ pool: store.pool, onFailure: logFailure });
-    const writer = new ReportWriter(store.pool, log.name);
+    const publisher = rejectionPublisher(store, log);
+    const writer = new ReportWriter(store.pool, log.name, () => publisher?.wake());
     const lag = new LogLag(log, writer);
     const artifacts = new ArtifactShelf(store.mechanisms);
     const directory = new TaskDirectory(store.tasks, artifacts);
     const built = parts.map((part) =>
       part === 'edge'
         ? edge({ store, log, lag, artifacts, directory })
-        : ingest({ log, lag, writer, directory, options }),
+        : ingest({ log, lag, writer, publisher, directory, options }),
     );
     return {
       module: CollectionGatewayModule,
@@ -115,12 +122,14 @@ function ingest({
   log,
   lag,
   writer,
+  publisher,
   directory,
   options,
 }: {
   log: GatewayLog;
   lag: LogLag;
   writer: ReportWriter;
+  publisher: RejectionPublisher | undefined;
   directory: TaskDirectory;
   options: CollectionGatewayOptions;
 }): Part {
@@ -165,8 +174,42 @@ function ingest({
             { metrics, readiness, liveness, transports },
           ),
       },
+      {
+        provide: Housekeeping,
+        useValue: new Housekeeping([publisher, closedTaskSweeper(options)].flatMap((work) => work ?? [])),
+      },
     ],
   };
+}
+
+/** Where the log has a topic for what was rejected. */
+function rejectionPublisher(
+  { pool }: Store,
+  { name, rejections }: GatewayLog,
+): RejectionPublisher | undefined {
+  if (rejections === undefined) return undefined;
+  const logger = new Logger('RejectionPublisher');
+  return new RejectionPublisher(pool, {
+    log: name,
+    sink: rejections,
+    onFailure: (error) =>
+      logger.error({ err: error }, 'rejected entries could not be published; tried again soon'),
+  });
+}
+
+/** Where reports aren't kept for ever. */
+function closedTaskSweeper(options: CollectionGatewayOptions): ClosedTaskSweeper | undefined {
+  const { store, reportRetentionDays: keepDays, sweepEveryMs: everyMs = SWEEP_EVERY_MS } = options;
+  if (keepDays === undefined) return undefined;
+  const logger = new Logger('ClosedTaskSweeper');
+  return new ClosedTaskSweeper(store.reportPartitions, {
+    keepDays,
+    everyMs,
+    onFailure: (error) =>
+      logger.warn({ err: error }, 'reports of a closed task could not be deleted; tried again soon'),
+    onExpired: (tasks) => logger.log({ tasks }, 'the reports of these tasks are deleted from now on'),
+    onDropped: (dropped) => logger.log(dropped, 'the reports of a task were deleted'),
+  });
 }
 
 /** The log can be reached, or the service isn't ready. */

@@ -407,6 +407,23 @@ describe('reports', () => {
     expect(await store.reports.count(task.name)).toBe(10);
   });
 
+  it('reports of tasks that closed long enough ago go, and what was counted stays', async () => {
+    await send(task.name, encodeReports(good(10)));
+    await settled(task.name);
+    const sweeping = await createServiceApp(
+      CollectionGatewayModule.register({ store, sweepEveryMs: 5, reportRetentionDays: 0 }),
+      { name: 'second', config: { host: '127.0.0.1', port: 0, logLevel: 'silent' } },
+    );
+    await sweeping.listen();
+    expect((await store.tasks.find(task.name))?.reportsDroppedAt).toBeNull();
+    await call('POST', `/v1/tasks/${task.name}/close`);
+    const isGone = async (): Promise<boolean> =>
+      (await store.tasks.find(task.name))?.reportsDroppedAt !== null;
+    while (!(await isGone())) await new Promise((resolve) => setTimeout(resolve, 5));
+    await sweeping.stop();
+    expect(await (await call('GET', `/v1/tasks/${task.name}/counts`)).json()).toMatchObject({ stored: 10 });
+  });
+
   it('writes neither address, agent, id nor payload of a sender anywhere', async () => {
     written.length = 0;
     const reports = [...good(2), sampleReport(task, 9, { payload: impossiblePayload() })];

@@ -22,5 +22,6 @@ export async function collectionGateway(
     reportLog: keep(log),
     parts: config.gatewayParts,
     ingestStallMs: config.ingestStallMs,
+    reportRetentionDays: config.reportRetentionDays,
   });
 }
