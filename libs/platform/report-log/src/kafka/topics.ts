@@ -323,7 +323,10 @@ async function setSettings(
   });
 }
 
-/** Each partition keeps its replicas, leader first, and gets those brokers in addition that have the fewest. */
+/**
+ * Each partition keeps its replicas, leader first, and gets those brokers in addition that have the fewest; of equals
+ * the next after its leader, as the others' choices would otherwise leave one broker to spare.
+ */
 async function addReplicas(
   admin: TopicsAdmin,
   topic: string,
@@ -336,7 +339,8 @@ async function addReplicas(
   const partitionAssignment = partitions.map(({ partitionId, replicas }) => {
     const assigned = [...replicas];
     while (assigned.length < count) {
-      const [emptiest] = brokers
+      const leader = brokers.indexOf(assigned[0]);
+      const [emptiest] = [...brokers.slice(leader + 1), ...brokers.slice(0, leader + 1)]
         .filter((broker) => !assigned.includes(broker))
         .sort((a, b) => (held.get(a) ?? 0) - (held.get(b) ?? 0));
       assigned.push(emptiest);
