@@ -17,6 +17,7 @@ import { discardConsumed, lagBehind } from './topic-offsets';
 import { TopicReader } from './topic-reader';
 import { TopicWriter, type TopicWriterLimits } from './topic-writer';
 import { REJECTED_TOPIC, REPORTS_TOPIC } from './topics';
+import { within } from './within';
 
 export interface KafkaReportLogSettings extends TopicWriterLimits {
   readonly connection: KafkaConnection;
@@ -39,6 +40,7 @@ export interface KafkaReportLogSettings extends TopicWriterLimits {
 
 const REJECTION_SCHEMA = 'undertone.rejection.v1';
 const DAY_MS = 24 * 60 * 60 * 1000;
+const DISCONNECT_LIMIT_MS = 5_000;
 const PROBE_PAUSE_MS = 250;
 /** A broker that has just come up may not know yet what the others do. */
 const MISSING_FOR_MS = 2_000;
@@ -97,8 +99,8 @@ export class KafkaReportLog implements ReportLog {
     private readonly kafka: Kafka,
     private readonly admin: Admin,
     private readonly reports: TopicWriter,
-    /** Of the topic where rejected entries are told of. */
-    readonly rejections: Pick<TopicWriter, 'append'> & { close(): Promise<void> },
+    /** Writes to the topic where rejected entries are told of. */
+    readonly rejections: TopicWriter,
   ) {}
 
   append(records: readonly LogRecord[]): Promise<void> {
@@ -139,9 +141,11 @@ export class KafkaReportLog implements ReportLog {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.reports.close(), this.rejections.close()]);
+    await this.reports.close();
     await Promise.all([...this.readers].map((reader) => reader.stop()));
-    await this.admin.disconnect();
+    await this.rejections.close();
+    // Kafkajs may wait for ever for answers that a lost connection owes it.
+    await within(DISCONNECT_LIMIT_MS, this.admin.disconnect()).catch(() => undefined);
   }
 }
 

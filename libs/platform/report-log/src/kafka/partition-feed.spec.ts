@@ -353,22 +353,26 @@ describe('PartitionFeed', () => {
   });
 
   describe('a log that ends before the position', () => {
-    it('is told for as long as it lasts, and nothing of it is handed over', async () => {
-      log.append(5);
-      consumer.position = 7n;
-      const feed = open();
-      await eventually('three failures', () => {
-        expect(log.deliver(feed)).toBe(false);
-        return failures.length === 3;
-      });
-      expect(failures[0].error).toMatchObject({
-        code: 'log-replaced',
-        message: expect.stringContaining('7'),
-      });
-      log.append(4);
-      await readUntil(feed, 1);
-      expect(consumer.effects).toEqual([8n]);
-    });
+    it.each([5n, 7n])(
+      'is told for as long as it lasts, and nothing of it is handed over: %p',
+      async (position) => {
+        log.append(5);
+        consumer.position = position;
+        const feed = open();
+        await eventually('three failures', () => {
+          expect(log.deliver(feed)).toBe(false);
+          return failures.length === 3;
+        });
+        expect(failures[0].error).toMatchObject({
+          code: 'log-replaced',
+          message: expect.stringContaining(String(position)),
+        });
+        log.append(4);
+        const missed = upTo(9).slice(Number(position) + 1);
+        await readUntil(feed, missed.length);
+        expect(consumer.effects).toEqual(missed);
+      },
+    );
 
     it('is noticed when it takes the other’s place while it is read', async () => {
       log.append(8);
@@ -402,6 +406,16 @@ describe('PartitionFeed', () => {
     expect(feed.take({ from, entries: late, through: 19n, end: 20n })).toBe(false);
     await readUntil(feed, 20);
     expect(consumer.effects).toEqual(upTo(20));
+  });
+
+  it('takes of an answer that begins too early only what is new', async () => {
+    log.append(6);
+    const feed = open();
+    await readUntil(feed, 4);
+    expect(feed.take({ from: 0n, entries: [...log.entries], through: 5n, end: 6n })).toBe(true);
+    log.cursor = 6n;
+    await readUntil(feed, 6);
+    expect(consumer.batches.flatMap(offsets)).toEqual(upTo(6));
   });
 
   it('passes over offsets that hold nothing', async () => {
@@ -449,6 +463,24 @@ describe('PartitionFeed', () => {
     await eventually('a failure', () => failures.length === 1);
     feed.end();
     await feed.ended;
+  });
+
+  it('lets nothing be fetched any more once it has ended', async () => {
+    let answer = (): void => undefined;
+    const feed = open({
+      bounds: async () => {
+        await new Promise<void>((resolve) => (answer = resolve));
+        return { first: 0n, next: 0n };
+      },
+    });
+    for (let i = 0; i < 5; i++) await turn();
+    feed.end();
+    answer();
+    await feed.ended;
+    expect(log.seeks).toEqual([]);
+    expect(await feed.room(10_000)).toBe(false);
+    feed.pause();
+    expect(log.pauses).toBe(0);
   });
 
   it('says since when it has been at work without a step, and nothing while it waits for entries', async () => {

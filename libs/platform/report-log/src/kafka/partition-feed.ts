@@ -39,7 +39,7 @@ export interface PartitionFeedSettings {
   readonly seek: (offset: bigint) => void;
   readonly pause: () => void;
   readonly resume: () => void;
-  /** Every entry before this offset is dealt with. */
+  /** Every entry before this offset is dealt with, or gone. */
   readonly dealtWith: (before: bigint) => void;
 }
 
@@ -195,7 +195,7 @@ export class PartitionFeed {
 
   /** Asks the consumer where it is, and begins to fetch there unless what is held goes on from there. */
   private async locate(): Promise<void> {
-    const { partition, consumer, bounds, seek } = this.settings;
+    const { partition, consumer, bounds, seek, dealtWith } = this.settings;
     const position = await consumer.positionOf(partition);
     if (!this.followsOn(position)) {
       const { first, next } = await bounds();
@@ -211,6 +211,7 @@ export class PartitionFeed {
     }
     this.position = position;
     this.located = true;
+    dealtWith(this.from ?? this.next);
     if (this.held.length === 0) this.failures = 0;
   }
 

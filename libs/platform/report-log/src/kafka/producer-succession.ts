@@ -1,5 +1,7 @@
 import { type CompressionTypes, type Message, type ProducerRecord, type RecordMetadata } from 'kafkajs';
 
+import { within } from './within';
+
 /** What is used of a kafkajs producer. */
 export interface BatchProducer {
   connect(): Promise<void>;
@@ -102,15 +104,3 @@ export class ProducerSuccession {
 
 const ALL = -1;
 const DISCONNECT_LIMIT_MS = 5_000;
-
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`Kafka's client gave no answer in ${ms} ms.`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

@@ -34,7 +34,10 @@ export interface TopicReaderSettings {
   readonly fetchBytes?: number;
   /** Pause after a failed batch; [50, 10,000] unless given. */
   readonly retryMs?: readonly [first: number, longest: number];
-  /** A reader that is silent for so long loses its partitions to the others; 30,000 unless given. */
+  /**
+   * A reader that is silent for so long loses its partitions to the others; 10,000 unless given. One that comes back
+   * after a crash, or after its brokers were away, waits for so long for its earlier self.
+   */
   readonly sessionTimeoutMs?: number;
   /** How often the log is looked at for entries that were never fetched; 10,000 unless given. */
   readonly watchMs?: number;
@@ -46,8 +49,10 @@ const HOLD_MS = 1_000;
 /** How long partitions stay with a handler that runs when the group wants to share them anew. */
 const DRAIN_MS = 30_000;
 const REBALANCE_MS = 60_000;
-/** The committed offset is for monitoring only. */
+/** The committed offset is for monitoring only, so it may be late. */
 const COMMIT_PAUSE_MS = 200;
+const COMMIT_RETRY_MS = 2_000;
+const LAST_COMMIT_MS = 1_000;
 /** A client whose broker is away can't leave its group; it isn't waited for longer. */
 const LEAVE_MS = 3_000;
 const CONNECT_PAUSE_MS = 1_000;
@@ -84,12 +89,11 @@ export class TopicReader implements Subscription {
   private starving = new Map<number, { readonly at: bigint; readonly since: number }>();
   private drainUntil: number | undefined;
   private heartbeat: EachBatchPayload['heartbeat'] = async () => undefined;
-  private commit: EachBatchPayload['commitOffsetsIfNecessary'] = async () => undefined;
   private readonly uncommitted = new Map<number, bigint>();
   private committing: Promise<void> | undefined;
 
   constructor(private readonly settings: TopicReaderSettings) {
-    const sessionTimeout = settings.sessionTimeoutMs ?? 30_000;
+    const sessionTimeout = settings.sessionTimeoutMs ?? 10_000;
     this.died = new Promise((resolve) => (this.die = resolve));
     this.handlers = new Turns(settings.maximumHandlers ?? 4);
     this.client = settings.kafka.consumer({
@@ -205,7 +209,8 @@ export class TopicReader implements Subscription {
   private beforeJoin(): void {
     this.endFeeds();
     this.drainUntil ??= Date.now() + DRAIN_MS;
-    if (this.unended.size > 0 && Date.now() < this.drainUntil) {
+    const busy = [...this.unended].some((feed) => feed.busyWithoutStepSince() !== undefined);
+    if (busy && Date.now() < this.drainUntil) {
       // Keeps the session while the handlers end; what it answers, that a rebalance is due, is known.
       this.heartbeat().catch(() => undefined);
       throw new HandlersRunning();
@@ -267,7 +272,6 @@ export class TopicReader implements Subscription {
     const feed = this.feeds.get(batch.partition);
     if (feed === undefined) return;
     this.heartbeat = payload.heartbeat;
-    this.commit = payload.commitOffsetsIfNecessary;
     if (!payload.isStale() && feed.take(fetched(batch))) payload.resolveOffset(batch.lastOffset());
     if (!(await feed.room(HOLD_MS))) feed.pause();
   }
@@ -325,18 +329,25 @@ export class TopicReader implements Subscription {
   }
 
   private async commitAll(): Promise<void> {
+    const { topic } = this.settings;
+    let failures = 0;
     while (this.uncommitted.size > 0) {
-      const partitions = [...this.uncommitted].map(([partition, offset]) => ({
-        partition,
-        offset: offset.toString(),
-      }));
+      const offsets = [...this.uncommitted];
       this.uncommitted.clear();
       try {
-        await this.commit({ topics: [{ topic: this.settings.topic, partitions }] });
+        await this.client.commitOffsets(
+          offsets.map(([partition, offset]) => ({ topic, partition, offset: offset.toString() })),
+        );
+        failures = 0;
       } catch (error) {
-        this.warn('can’t commit its offsets, which monitoring shows', error);
+        if (++failures === 1) this.warn('can’t commit its offsets, which monitoring shows', error);
+        if (this.stopping.signal.aborted) return;
+        for (const [partition, offset] of offsets) {
+          if (this.feeds.has(partition) && !this.uncommitted.has(partition))
+            this.uncommitted.set(partition, offset);
+        }
       }
-      await this.rest(COMMIT_PAUSE_MS);
+      await this.rest(failures === 0 ? COMMIT_PAUSE_MS : COMMIT_RETRY_MS);
     }
   }
 
@@ -350,9 +361,10 @@ export class TopicReader implements Subscription {
       // It isn't running: nothing is being fetched.
     }
     await Promise.all([...this.unended].map((feed) => feed.ended));
+    await within(LAST_COMMIT_MS, this.committing ?? Promise.resolve());
     await within(
       LEAVE_MS,
-      Promise.all([this.starting, this.committing]).then(() => this.disconnect()),
+      this.starting.then(() => this.disconnect()),
     );
   }
 
