@@ -52,8 +52,8 @@ export function kafkaAvailable() {
  * @throws KafkaLocalError
  */
 export async function startCluster(options = {}) {
-  const { brokers = 1, port, log = () => undefined } = options;
-  checkNumbers(brokers, port);
+  const { log = () => undefined } = options;
+  checkArguments(options);
   const { java, jars } = await fetchWhatIsMissing(log);
   const classData = await ensureClassData(java, jars, log);
   const cluster = new Cluster(options, {
@@ -78,7 +78,7 @@ export async function fetchWhatIsMissing(log) {
   return { java, jars: await ensureJars(java, log) };
 }
 
-function checkNumbers(brokers, port) {
+function checkArguments({ brokers = 1, folder = '', port }) {
   if (![1, 3].includes(brokers)) {
     throw new KafkaLocalError(
       'bad-argument',
@@ -89,6 +89,12 @@ function checkNumbers(brokers, port) {
     throw new KafkaLocalError(
       'bad-argument',
       `port ${port} is no whole number from 1 to ${65_536 - 2 * brokers}`,
+    );
+  }
+  if (folder.includes(',')) {
+    throw new KafkaLocalError(
+      'bad-argument',
+      `the folder ${folder} holds a comma, at which Kafka would cut it: name another one`,
     );
   }
 }

@@ -19,15 +19,9 @@ export class DataFolder {
 
   /**
    * Makes the folder where it is missing and reads what an earlier start left there.
-   * @throws KafkaLocalError 'bad-argument' | 'folder-in-use' | 'folder-of-other-size' | 'folder-not-writable' | 'disk-full'
+   * @throws KafkaLocalError 'folder-in-use' | 'folder-of-other-size' | 'folder-not-writable' | 'disk-full'
    */
   static open(folder, size) {
-    if (folder.includes(',')) {
-      throw new KafkaLocalError(
-        'bad-argument',
-        `the folder ${folder} holds a comma, at which Kafka would cut it: name another one`,
-      );
-    }
     const lock = tryWriting(folder, () => {
       makeFolder(folder);
       return takeLock(path.join(folder, 'launcher.lock'));
