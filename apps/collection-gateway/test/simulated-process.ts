@@ -2,6 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Socket } from 'node:net';
 
+import { type Crash } from './crash-plan';
+
 const running = new AsyncLocalStorage<SimulatedProcess>();
 
 /**
@@ -13,8 +15,7 @@ export class SimulatedProcess {
   private readonly sockets = new Set<Socket>();
   private living = true;
   private tellDeath: () => void = () => undefined;
-  private beforeWriting: (bytes: Uint8Array, writeOut: (written: () => void) => void) => 'write' | 'kept' =
-    () => 'write';
+  private crashAt: (bytes: Buffer) => Crash | undefined = () => undefined;
 
   constructor() {
     this.died = new Promise((resolve) => (this.tellDeath = resolve));
@@ -42,15 +43,9 @@ export class SimulatedProcess {
     return socket;
   }
 
-  /** Dies instead of sending the bytes that match, or right after. */
-  dieAtWrite(matches: (bytes: Uint8Array) => 'before' | 'after' | undefined): void {
-    this.beforeWriting = (bytes, writeOut) => {
-      const when = matches(bytes);
-      if (when === undefined) return 'write';
-      if (when === 'before') this.kill();
-      else writeOut(() => this.kill());
-      return 'kept';
-    };
+  /** Where what is about to be sent is lost, and what with it. */
+  crashAtWrite(crash: (bytes: Buffer) => Crash | undefined): void {
+    this.crashAt = crash;
   }
 
   adopt(socket: Socket): void {
@@ -62,13 +57,18 @@ export class SimulatedProcess {
     socket.once('close', () => this.sockets.delete(socket));
     const write = socket.write.bind(socket) as (...args: unknown[]) => boolean;
     socket.write = ((...args: unknown[]) => {
-      const [bytes] = args;
-      const fate =
-        bytes instanceof Uint8Array
-          ? this.beforeWriting(bytes, (written) => write(bytes, written))
-          : ('write' as const);
-      return fate === 'write' ? write(...args) : true;
+      const crash = Buffer.isBuffer(args[0]) ? this.crashAt(args[0]) : undefined;
+      if (crash === undefined) return write(...args);
+      const lose = (): void => this.lose(socket, crash);
+      if (crash.when === 'after') write(args[0], lose);
+      else lose();
+      return false;
     }) as Socket['write'];
+  }
+
+  private lose(socket: Socket, { loses }: Crash): void {
+    if (loses === 'process') this.kill();
+    else socket.destroy(new Error('the connection was lost'));
   }
 }
 
