@@ -217,8 +217,8 @@ describe('a service', () => {
     );
     expect(inside).toMatchObject({ status: 500, type: 'urn:undertone:problem:internal' });
     expect(JSON.stringify(inside)).not.toContain('secret');
-    const other = await problem(await post('/v1/things/direct/well', 'a=b', 'text/plain'));
-    expect(other.type).toBe('urn:undertone:problem:unsupported-media-type');
+    const other = await post('/v1/things/direct/well', 'a=b', 'text/plain');
+    expect(await other.json()).toMatchObject({ bytes: 3 });
 
     await new Promise((r) => setTimeout(r, 20));
     expect(lines().map(({ msg }) => msg)).toEqual([
@@ -227,14 +227,34 @@ describe('a service', () => {
       'POST /v1/things/direct/known 410',
       'answered internal: secret inside',
       'POST /v1/things/direct/inside 500',
-      'POST /v1/things/direct/well 415',
+      'something odd',
+      'POST /v1/things/direct/well 202',
     ]);
     // A line that the request caused, though nobody gave it the id.
     expect(lines()[0]).toMatchObject({ context: 'Things', correlationId: 'caller-0002' });
     expect(await (await fetch(`${url}/metrics`)).text()).toMatch(
-      /request_duration_seconds_count\{method="POST",route="\/v1\/things\/direct\/:how",status="202"\} 1/,
+      /request_duration_seconds_count\{method="POST",route="\/v1\/things\/direct\/:how",status="202"\} 2/,
     );
   });
+
+  it.each(['announced', 'not announced'])(
+    'refuses a body of a direct route that is too long, %s',
+    async (how) => {
+      const bytes = new Uint8Array(LIMITS.maximumBodyBytes + 1);
+      const body = how === 'announced' ? bytes : new Blob([bytes]).stream();
+      const answer = await fetch(`${url}/v1/things/direct/well`, {
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/cbor' },
+        duplex: 'half',
+      } as RequestInit);
+      expect(answer.headers.get('connection')).toBe('close');
+      expect(await problem(answer)).toMatchObject({ status: 413 });
+      const most = bytes.subarray(1);
+      const after = await post('/v1/things/direct/well', most, 'application/cbor');
+      expect(await after.json()).toMatchObject({ bytes: most.length });
+    },
+  );
 
   it('says of a request whose caller is gone that it was aborted, and waits for it no longer', async () => {
     const gone = await start();

@@ -1,6 +1,7 @@
 import { type INestApplication, type Type } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { readBody } from './read-body';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -9,13 +10,13 @@ declare module 'fastify' {
 }
 
 /**
- * For a route that is asked so often that what Nest does for each request counts: Fastify calls the method itself, with its own
- * request and reply and no other argument, and the method answers through the reply. The body is bytes, as with RawBody. No pipe,
- * guard or interceptor comes between, and no decorator of a parameter or of the answer has an effect; errors are answered as on every
- * route, and the API's description holds the route as its decorators describe it.
+ * For a route that is asked so often that what Nest and Fastify do for each request counts: the method is called with Fastify's own
+ * request and reply and no other argument, and answers through the reply. `request.body` is the body's bytes, whatever its media
+ * type. No pipe, guard, interceptor or later hook comes between, and no decorator of a parameter or of the answer has an effect;
+ * errors are answered as on every route, and the API's description holds the route as its decorators describe it.
  */
 export const DirectRoute = (): MethodDecorator => (target, method, descriptor) =>
-  RouteConfig({ rawBody: true, direct: { controller: target.constructor as Type, method: String(method) } })(
+  RouteConfig({ direct: { controller: target.constructor as Type, method: String(method) } })(
     target,
     method,
     descriptor,
@@ -23,13 +24,25 @@ export const DirectRoute = (): MethodDecorator => (target, method, descriptor) =
 
 type DirectHandler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
-/** Puts the methods that are marked in the place of Nest's handlers, as Nest makes its routes. */
+/** Puts the methods that are marked before Fastify's parsing and Nest's handlers, as Nest makes its routes. */
 export function connectDirectRoutes(fastify: FastifyInstance, nest: Pick<INestApplication, 'get'>): void {
   fastify.addHook('onRoute', (route) => {
     const { direct } = route.config ?? {};
     if (direct === undefined) return;
     const { method } = direct;
     const controller = nest.get<Record<string, DirectHandler>>(direct.controller, { strict: false });
-    route.handler = (request, reply) => controller[method](request, reply);
+    const limit = route.bodyLimit ?? fastify.initialConfig.bodyLimit ?? 0;
+    const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+      try {
+        request.body = await readBody(request.raw, limit);
+        await controller[method](request, reply);
+      } catch (error) {
+        // What the caller still sends would be taken for its next request.
+        if (!request.raw.complete) void reply.header('connection', 'close');
+        reply.send(error);
+      }
+    };
+    // It never passes the request on, so Fastify's own reading of bodies doesn't begin: a tenth of the time of a small request.
+    route.onRequest = (request, reply, _passOn) => void answer(request, reply);
   });
 }

@@ -1,0 +1,27 @@
+import { type IncomingMessage } from 'node:http';
+import { errorCodes } from 'fastify';
+
+/**
+ * The bytes of a request's body, once they are there. A body above the limit is refused with Fastify's own error, by its announced
+ * length before anything is read; one that ends too early is refused with the connection's error.
+ *
+ * @param limit bytes
+ */
+export function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
+  if (Number(request.headers['content-length']) > limit)
+    return Promise.reject(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE());
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const onData = (chunk: Buffer): void => {
+      chunks.push(chunk);
+      if ((length += chunk.length) <= limit) return;
+      request.off('data', onData);
+      request.pause();
+      reject(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE());
+    };
+    request.on('data', onData);
+    request.once('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)));
+    request.once('error', reject);
+  });
+}
