@@ -7,6 +7,8 @@ import { Kafka, logLevel } from 'kafkajs';
 import { isLackOfMachine, kafkaAvailable, startCluster } from '../../kafka-local/cluster.mjs';
 import { load } from './packages.mjs';
 
+const WARM_UP = { producers: 8, sends: 2_500, value: Buffer.alloc(200) };
+
 /** Undefined, with a line that says why, on a machine that can't run a broker. */
 export async function openKafkaStage(stops, log) {
   const leaveOut = (why) => log(`what needs Kafka is left out: ${why}`);
@@ -41,7 +43,28 @@ export class KafkaStage {
     const admin = kafka.admin();
     await admin.connect();
     stops.add(() => admin.disconnect());
-    return new KafkaStage(cluster, admin, folder);
+    const stage = new KafkaStage(cluster, admin, folder);
+    await stage.#warmUp(kafka);
+    return stage;
+  }
+
+  /**
+   * A broker's first thousands of requests cost it many times what later ones do, until the Java machine has compiled what it runs:
+   * time that would be taken from what is measured beside it.
+   */
+  async #warmUp(kafka) {
+    const topic = await this.emptyTwin('bench-warm-up', WARM_UP.producers);
+    await Promise.all(
+      Array.from({ length: WARM_UP.producers }, async (_, partition) => {
+        const producer = kafka.producer({ idempotent: true, maxInFlightRequests: 1 });
+        await producer.connect();
+        for (let i = 0; i < WARM_UP.sends; i++) {
+          await producer.send({ topic, acks: -1, messages: [{ value: WARM_UP.value, partition }] });
+        }
+        await producer.disconnect();
+      }),
+    );
+    await this.#remove(topic);
   }
 
   /** The reports' topic and the rejected one, new and empty. */
