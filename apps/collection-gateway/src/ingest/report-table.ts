@@ -13,43 +13,56 @@ const COPY = `COPY reports (task, id, artifact, payload, received_at) FROM STDIN
 
 const UNIQUE_VIOLATION = '23505';
 
+/** Adds reports, of several under one id the first, and resolves to how many of each task were added. */
+export type AddReports = (
+  transaction: PoolClient,
+  entries: readonly StorableEntry[],
+) => Promise<ReadonlyMap<string, number>>;
+
 /**
- * Adds the reports that the table doesn't have, of several under one id the first, and resolves to how many of each
- * task those were.
+ * Adds reports of which the table has none: two thirds of the work of `addMissingReports`. If it has one, or gets one from
+ * another transaction meanwhile, this transaction fails with an error that `isKnownReport` knows.
+ */
+export const addNewReports: AddReports = (transaction, entries) =>
+  copyReports(transaction, distinctReports(entries));
+
+/**
+ * Adds the reports that the table doesn't have.
  *
  * The table is asked which it has, and the others are copied straight into it: for the database, half the work of
  * INSERT … ON CONFLICT from a staging table. Where another transaction adds one of them meanwhile, this one fails with
- * an error that `isLostRace` knows; begun anew, it finds that report in the table.
+ * an error that `isKnownReport` knows; begun anew, it finds that report in the table.
  */
-export async function addReports(
-  transaction: PoolClient,
-  entries: readonly StorableEntry[],
-): Promise<ReadonlyMap<string, number>> {
-  const added: StorableEntry[][] = [];
-  const counts = new Map<string, number>();
+export const addMissingReports: AddReports = async (transaction, entries) => {
+  const missing = new Map<string, readonly StorableEntry[]>();
   for (const [task, reports] of distinctReports(entries)) {
-    const missing = await missingReports(transaction, task, reports);
-    counts.set(task, missing.length);
-    added.push(missing);
+    missing.set(task, await missingReports(transaction, task, reports));
   }
-  const rows = added.flat();
-  if (rows.length > 0) await copyIn(transaction, encodeRows(rows));
-  return counts;
-}
+  return copyReports(transaction, missing);
+};
 
-export const isLostRace = (error: unknown): boolean =>
+export const isKnownReport = (error: unknown): boolean =>
   (error as { code?: unknown } | undefined)?.code === UNIQUE_VIOLATION;
 
 async function missingReports(
   transaction: PoolClient,
   task: string,
-  reports: StorableEntry[],
-): Promise<StorableEntry[]> {
+  reports: readonly StorableEntry[],
+): Promise<readonly StorableEntry[]> {
   const ids = byteaArray(reports.map(({ report }) => report.id));
   const { rows } = await transaction.query<{ id: Buffer }>(FIND, [task, ids]);
   if (rows.length === 0) return reports;
   const stored = new Set(rows.map(({ id }) => id.toString('latin1')));
   return reports.filter(({ report: { id } }) => !stored.has(Buffer.from(id).toString('latin1')));
+}
+
+async function copyReports(
+  transaction: PoolClient,
+  tasks: ReadonlyMap<string, readonly StorableEntry[]>,
+): Promise<ReadonlyMap<string, number>> {
+  const rows = [...tasks.values()].flat();
+  if (rows.length > 0) await copyIn(transaction, encodeRows(rows));
+  return new Map([...tasks].map(([task, { length }]) => [task, length]));
 }
 
 function copyIn(transaction: PoolClient, rows: Buffer): Promise<void> {

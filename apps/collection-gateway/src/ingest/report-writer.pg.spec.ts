@@ -1,6 +1,6 @@
 import { type Report } from '@undertone/protocol';
 import { startTestDatabase, type TestDatabase } from '@undertone/store/testing';
-import { Pool } from 'pg';
+import { Client, Pool } from 'pg';
 
 import { CrashingPool } from '../../test/crashing-pool';
 import { sampleReport, sampleTask } from '../../test/sample-task';
@@ -120,33 +120,96 @@ it.each(['a new', 'a known'])('processes with the same batch of %s consumer coun
   expect((await readTables(pool)).counts).toEqual(counts);
 });
 
-it('wherever the connection is lost, the batch is in the tables once when it has come again', async () => {
-  const crashing = new CrashingPool(pool);
-  const writer = new ReportWriter(crashing.asPool(), 'ingest');
-  const survived: string[] = [];
-  for (let statement = 1; ; statement++) {
-    for (const when of ['before', 'after'] as const) {
-      await emptyTables(pool);
-      crashing.crashAt({ statement, when });
-      const written = await writer.write(0, batch, LAST).then(
-        () => 'written',
-        () => 'failed',
-      );
-      if (crashing.isArmed) {
-        // No such statement: the batch went through, and every earlier place has been tried.
-        expect(written).toBe('written');
-        expect(statement).toBeGreaterThan(8);
-        expect(survived).toHaveLength(1);
-        return;
-      }
-      expect(written).toBe('failed');
-      if ((await new ReportWriter(pool, 'ingest').positionOf(0)) === LAST)
-        survived.push(`${when} ${statement}`);
-      await writer.write(0, batch, LAST);
-      const tables = await readTables(pool);
-      expect(tables.counts).toEqual(counts);
-      expect(Object.keys(tables.reports)).toHaveLength(4);
-      expect(tables.rejected).toHaveLength(2);
+it('of a batch with a report that the table has, the others are stored', async () => {
+  const writer = new ReportWriter(pool, 'ingest');
+  await writer.write(1, { storable: [storable(0, sampleReport(rain, 2))], unstorable: [] }, 0n);
+  expect(await writer.write(0, batch, LAST)).toEqual(
+    expect.arrayContaining([
+      { task: 'rain', outcome: 'stored', count: 2 },
+      { task: 'rain', outcome: 'repeated', count: 2 },
+      { task: 'wind', outcome: 'stored', count: 1 },
+    ]),
+  );
+  expect((await readTables(pool)).counts).toEqual({ ...counts, 'rain/repeated': 2 });
+});
+
+it('repeats after a repeat make no copy fail', async () => {
+  const writer = new ReportWriter(pool, 'ingest');
+  const some = [storable(0, sampleReport(rain, 1)), storable(1, sampleReport(rain, 2))];
+  const at = (offset: number): CheckedEntries => ({
+    storable: some.map(({ report }, i) => storable(offset + i, report)),
+    unstorable: [],
+  });
+  const statements = jest.spyOn(Client.prototype, 'query');
+  const failed = (): number =>
+    statements.mock.calls.filter(([text]) => (text as unknown) === 'ROLLBACK').length;
+  try {
+    await writer.write(0, at(0), 1n);
+    expect(failed()).toBe(0);
+    for (let offset = 2; offset < 20; offset += 2) {
+      await writer.write(0, at(offset), BigInt(offset + 1));
+      expect(failed()).toBe(1);
     }
+  } finally {
+    statements.mockRestore();
   }
+  expect((await readTables(pool)).counts).toEqual({ 'rain/stored': 2, 'rain/repeated': 18 });
+});
+
+it('processes that are given the same reports in different partitions store each once', async () => {
+  const reports = Array.from({ length: 300 }, (_, i) => sampleReport(rain, i));
+  const shuffled = (by: number): CheckedEntries => ({
+    storable: reports.map((_, i) => storable(i, reports[(i * by) % reports.length])),
+    unstorable: [],
+  });
+  await Promise.all(
+    [1, 7, 11, 13].map((by, partition) =>
+      new ReportWriter(pool, 'ingest').write(partition, shuffled(by), 299n),
+    ),
+  );
+  const tables = await readTables(pool);
+  expect(tables.counts).toEqual({ 'rain/stored': 300, 'rain/repeated': 900 });
+  expect(Object.keys(tables.reports)).toHaveLength(300);
+});
+
+/** The copy that finds a report in the table, and its rollback: the batch is begun anew in any case. */
+const REFUSED = ['after 5', 'before 6', 'after 6'];
+
+describe.each([
+  ['none', [], counts, 8, []],
+  ['one', [storable(0, sampleReport(rain, 1))], { ...counts, 'rain/repeated': 2 }, 13, REFUSED],
+] as const)('a batch of which the table has %s', (_, known, after, statements, unharmed) => {
+  it('is in the tables once when it has come again, wherever the connection was lost', async () => {
+    const crashing = new CrashingPool(pool);
+    const survived: string[] = [];
+    const stillWritten: string[] = [];
+    for (let statement = 1; ; statement++) {
+      for (const when of ['before', 'after'] as const) {
+        const place = `${when} ${statement}`;
+        await emptyTables(pool);
+        await new ReportWriter(pool, 'ingest').write(1, { storable: known, unstorable: [] }, 0n);
+        const writer = new ReportWriter(crashing.asPool(), 'ingest');
+        crashing.crashAt({ statement, when });
+        const written = await writer.write(0, batch, LAST).then(
+          () => 'written',
+          () => 'failed',
+        );
+        if (crashing.isArmed) {
+          // No such statement: the batch went through, and every earlier place has been tried.
+          expect(written).toBe('written');
+          expect(statement).toBeGreaterThan(statements);
+          expect(survived).toHaveLength(1);
+          expect(stillWritten).toEqual(unharmed);
+          return;
+        }
+        if (written === 'written') stillWritten.push(place);
+        else if ((await new ReportWriter(pool, 'ingest').positionOf(0)) === LAST) survived.push(place);
+        await writer.write(0, batch, LAST);
+        const tables = await readTables(pool);
+        expect(tables.counts).toEqual(after);
+        expect(Object.keys(tables.reports)).toHaveLength(4);
+        expect(tables.rejected).toHaveLength(2);
+      }
+    }
+  });
 });

@@ -5,7 +5,8 @@ import { type Pool, type PoolClient } from 'pg';
 import { addOutcomes, type OutcomeTally, SHARDS } from '../counts/outcome-counts';
 import { type CheckedEntries, type StorableEntry, type UnstorableEntry } from './entry-check';
 import { consumerName } from './ingest-consumer';
-import { addReports, isLostRace } from './report-table';
+import { RepeatWatch } from './repeat-watch';
+import { addMissingReports, addNewReports, type AddReports, isKnownReport } from './report-table';
 
 const LOCK_POSITION = `
   SELECT log_offset FROM ingest_positions WHERE consumer = $1 AND partition = $2 FOR UPDATE`;
@@ -23,8 +24,8 @@ const INSERT_REJECTED = `
   SELECT $1, $2, row.* FROM unnest($3::bigint[], $4::text[], $5::text[], $6::text[]) AS row
   ON CONFLICT (log, partition, log_offset) DO NOTHING`;
 
-/** Each time, another transaction has won a report that this one then passes over. */
-const MAXIMUM_LOST_RACES = 10;
+/** The first time, a report was in the table; each further time, another transaction has just won one. */
+const MAXIMUM_ATTEMPTS = 10;
 
 /** Where checked entries go: all effects of a batch and the position after it at once, or nothing. */
 export interface EntrySink extends LogPositions {
@@ -41,6 +42,7 @@ export interface EntrySink extends LogPositions {
  */
 export class ReportWriter implements EntrySink {
   private readonly consumer: string;
+  private readonly repeats = new RepeatWatch();
 
   /**
    * @param log the log's name: positions and rejected entries belong to a log
@@ -60,16 +62,34 @@ export class ReportWriter implements EntrySink {
   }
 
   async write(partition: number, entries: CheckedEntries, last: bigint): Promise<OutcomeTally[]> {
-    for (let races = 1; ; races++) {
+    for (let attempt = 1; ; attempt++) {
+      const add = this.repeats.expectsRepeats(partition) ? addMissingReports : addNewReports;
       try {
-        return await this.writeOnce(partition, entries, last);
+        const tallies = await this.writeOnce(partition, entries, last, add);
+        this.learn(partition, tallies);
+        return tallies;
       } catch (error) {
-        if (!isLostRace(error) || races === MAXIMUM_LOST_RACES) throw error;
+        if (!isKnownReport(error) || attempt === MAXIMUM_ATTEMPTS) throw error;
+        this.repeats.repeated(partition);
       }
     }
   }
 
-  private async writeOnce(partition: number, entries: CheckedEntries, last: bigint): Promise<OutcomeTally[]> {
+  /** What the tallies say of repeats; those within the batch count as well. */
+  private learn(partition: number, tallies: readonly OutcomeTally[]): void {
+    if (!this.repeats.expectsRepeats(partition)) return;
+    const sum = (of: OutcomeTally['outcome']): number =>
+      tallies.reduce((total, { outcome, count }) => (outcome === of ? total + count : total), 0);
+    if (sum('repeated') > 0) this.repeats.repeated(partition);
+    else this.repeats.wereNew(partition, sum('stored'));
+  }
+
+  private async writeOnce(
+    partition: number,
+    entries: CheckedEntries,
+    last: bigint,
+    add: AddReports,
+  ): Promise<OutcomeTally[]> {
     let unstorable: UnstorableEntry[] = [];
     const tallies = await inTransaction(this.pool, async (transaction) => {
       const position = await this.lockPosition(transaction, partition);
@@ -77,7 +97,7 @@ export class ReportWriter implements EntrySink {
       const isNew = ({ offset }: { offset: bigint }): boolean => offset > position;
       unstorable = entries.unstorable.filter(isNew);
       const tallies = [
-        ...(await insertReports(transaction, entries.storable.filter(isNew))),
+        ...(await addStorable(transaction, entries.storable.filter(isNew), add)),
         ...unstorable.flatMap(({ task, reason }) =>
           task === null ? [] : [{ task, outcome: reason, count: 1 }],
         ),
@@ -123,13 +143,14 @@ export class ReportWriter implements EntrySink {
   }
 }
 
-async function insertReports(
+async function addStorable(
   transaction: PoolClient,
   entries: readonly StorableEntry[],
+  add: AddReports,
 ): Promise<OutcomeTally[]> {
   const valid = new Map<string, number>();
   for (const { report } of entries) valid.set(report.task, (valid.get(report.task) ?? 0) + 1);
-  const added = await addReports(transaction, entries);
+  const added = await add(transaction, entries);
   return [...valid].flatMap(([task, count]) => [
     { task, outcome: 'stored', count: added.get(task)! },
     { task, outcome: 'repeated', count: count - added.get(task)! },
