@@ -5,4 +5,4 @@ export {
   type GatewayPart,
 } from './collection-gateway.module';
 export { gatewayProblem } from './gateway-problem';
-export { kafkaConnection } from './report-log/open-report-log';
+export { kafkaConnection, withKafkaAdvice } from './report-log/open-report-log';

@@ -6,6 +6,7 @@ import { classifierCommand } from './commands/classifier';
 import { demoCommand } from './commands/demo';
 import { devicesCommand } from './commands/devices';
 import { doctorCommand } from './commands/doctor';
+import { kafkaCommand } from './commands/kafka';
 import { mechanismCommand } from './commands/mechanism';
 import { taskCommand } from './commands/task';
 import { upCommand } from './commands/up';
@@ -22,7 +23,7 @@ function withCommonOptions(command: Command): Command {
     command
       .option('--json', 'print the result as JSON, and nothing else')
       .option('--home <folder>', 'folder of the platform (default: UNDERTONE_HOME or ./.undertone)');
-    if (!['up', 'demo', 'doctor'].includes(command.name())) {
+    if (!['up', 'demo', 'doctor', 'apply'].includes(command.name())) {
       command.option(
         '--url <address>',
         'address of a running platform (default: the one of this home)',
@@ -45,6 +46,7 @@ export function buildProgram(environment: NodeJS.ProcessEnv): Command {
     upCommand(),
     demoCommand(),
     doctorCommand(),
+    kafkaCommand(),
     mechanismCommand(),
     taskCommand(),
     devicesCommand(),

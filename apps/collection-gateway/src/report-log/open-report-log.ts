@@ -42,7 +42,7 @@ export async function openReportLog(options: OpenReportLogOptions): Promise<Gate
       connectWithinMs: config.kafkaConnectTimeoutMs,
     });
   } catch (error) {
-    throw error instanceof KafkaError ? withAdvice(error, config) : error;
+    throw withKafkaAdvice(error, config);
   }
 }
 
@@ -70,8 +70,10 @@ export function logFailure({ error, retryInMs, offsets, ...where }: ConsumerFail
   logger.error({ err: error, ...where, offsets: span }, `a batch failed; tried again in ${retryInMs} ms`);
 }
 
-/** The adapter knows what is wrong, and not which variables it comes from. */
-function withAdvice(error: KafkaError, { kafkaBrokers, kafkaConnectTimeoutMs }: KafkaConfig): KafkaError {
+/** The adapter knows what is wrong, and not which variables it comes from. Other errors stay as they are. */
+export function withKafkaAdvice(error: unknown, config: KafkaConfig): unknown {
+  if (!(error instanceof KafkaError)) return error;
+  const { kafkaBrokers, kafkaConnectTimeoutMs } = config;
   const named = `KAFKA_BROKERS is ${kafkaBrokers?.join(',')}`;
   const advice = {
     'brokers-unreachable': `${named}; none of them was of use within ${kafkaConnectTimeoutMs} ms (KAFKA_CONNECT_TIMEOUT_MS). Start them, correct it, or unset it to keep reports in PostgreSQL until they are stored.`,

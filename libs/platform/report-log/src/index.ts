@@ -17,6 +17,7 @@ export {
   type TopicsAdmin,
   TopicsRefusedError,
 } from './kafka/topics';
+export { withTopicsAdmin } from './kafka/topics-admin';
 export { MemoryReportLog, type MemoryReportLogSettings } from './memory/memory-report-log';
 export { byteaArray } from './postgres/bytea-array';
 export { PostgresReportLog, type PostgresReportLogSettings } from './postgres/postgres-report-log';

@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import { REPORT_SCHEMA } from '@undertone/protocol';
 import { type Admin, type Kafka } from 'kafkajs';
 
@@ -11,8 +9,9 @@ import {
   type ReportLog,
   type Subscription,
 } from '../report-log';
-import { connectImpatiently, connectKafka, type KafkaConnection } from './kafka-connection';
-import { type KafkaError, kafkaErrorOf } from './kafka-error';
+import { connectKafka, type KafkaConnection } from './kafka-connection';
+import { kafkaErrorOf } from './kafka-error';
+import { reachKafka } from './reach-kafka';
 import { discardConsumed, lagBehind } from './topic-offsets';
 import { TopicReader } from './topic-reader';
 import { TopicWriter, type TopicWriterLimits } from './topic-writer';
@@ -41,9 +40,6 @@ export interface KafkaReportLogSettings extends TopicWriterLimits {
 const REJECTION_SCHEMA = 'undertone.rejection.v1';
 const DAY_MS = 24 * 60 * 60 * 1000;
 const DISCONNECT_LIMIT_MS = 5_000;
-const PROBE_PAUSE_MS = 250;
-/** A broker that has just come up may not know yet what the others do. */
-const MISSING_FOR_MS = 2_000;
 
 /**
  * The log as a Kafka topic: several partitions, keys spread over them as Kafka's own clients do, and of the
@@ -60,7 +56,11 @@ export class KafkaReportLog implements ReportLog {
    */
   static async open(settings: KafkaReportLogSettings): Promise<KafkaReportLog> {
     const { connection, topic = REPORTS_TOPIC, rejectedTopic = REJECTED_TOPIC } = settings;
-    const clusterId = await reach(connection, [topic, rejectedTopic], settings.connectWithinMs ?? 30_000);
+    const clusterId = await reachKafka(
+      connection,
+      [topic, rejectedTopic],
+      settings.connectWithinMs ?? 30_000,
+    );
     const kafka = connectKafka(connection);
     const admin = kafka.admin();
     const opened: { close(): Promise<void> }[] = [{ close: () => admin.disconnect() }];
@@ -146,39 +146,5 @@ export class KafkaReportLog implements ReportLog {
     await this.rejections.close();
     // Kafkajs may wait for ever for answers that a lost connection owes it.
     await within(DISCONNECT_LIMIT_MS, this.admin.disconnect()).catch(() => undefined);
-  }
-}
-
-/** Resolves to the cluster's id once the brokers know the topics. */
-async function reach(
-  connection: KafkaConnection,
-  topics: readonly string[],
-  withinMs: number,
-): Promise<string> {
-  const began = performance.now();
-  for (;;) {
-    try {
-      return await probe(connection, topics);
-    } catch (error) {
-      const { code } = error as KafkaError;
-      const patience = code === 'topic-missing' ? Math.min(withinMs, MISSING_FOR_MS) : withinMs;
-      if (code === 'refused' || performance.now() - began >= patience) throw error;
-      await sleep(PROBE_PAUSE_MS);
-    }
-  }
-}
-
-async function probe(connection: KafkaConnection, topics: readonly string[]): Promise<string> {
-  const admin = connectImpatiently(connection).admin();
-  let asked = '';
-  try {
-    await admin.connect();
-    const { clusterId } = await admin.describeCluster();
-    for (asked of topics) await admin.fetchTopicMetadata({ topics: [asked] });
-    return clusterId;
-  } catch (error) {
-    throw kafkaErrorOf(error, asked);
-  } finally {
-    await admin.disconnect().catch(() => undefined);
   }
 }
