@@ -75,6 +75,8 @@ const SETTINGS = {
   'unclean.leader.election.enable': 'false',
   // Space comes free a segment at a time.
   'segment.bytes': `${128 * 1024 * 1024}`,
+  // And a quiet topic's after a day: what is deleted shall be gone.
+  'segment.ms': `${DAY_MS}`,
 } as const;
 
 /**
