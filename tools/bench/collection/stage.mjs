@@ -45,6 +45,16 @@ export class Stage {
     return name;
   }
 
+  /**
+   * The reports' topic, new and empty. What the ingest remembers of an earlier one is forgotten: it refuses, rightly, a
+   * log that ends before its position.
+   */
+  async emptyReports(kafka, partitions) {
+    const topic = await kafka.emptyReports(partitions);
+    await this.store.pool.query('TRUNCATE ingest_positions');
+    return topic;
+  }
+
   /** Resolves to the time (ms since 1970) at which all `count` reports of the task were seen to be committed. */
   async stored(task, count) {
     const end = Date.now() + PATIENCE_MS;

@@ -10,7 +10,7 @@ const CONNECTIONS = 16;
 /** The whole way, edge and ingest in processes of their own: from the first request until the last report is committed. */
 export async function run({ stage, kafka, stops, alternate, share }) {
   const count = CONNECTIONS * BATCH * Math.max(1, Math.round(12 * share));
-  await kafka.emptyReports(PARTITIONS);
+  await stage.emptyReports(kafka, PARTITIONS);
   const { artifact, databaseUrl } = stage;
   const [edge, ingest] = await Promise.all(
     ['edge', 'ingest'].map((parts) => startGateway({ databaseUrl, brokers: kafka.brokers, parts })),

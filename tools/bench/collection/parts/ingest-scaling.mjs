@@ -25,9 +25,7 @@ export async function run({ stage, kafka, measure, share }) {
 }
 
 async function measureDrain({ stage, kafka, stops, measure, partitions, consumers, count }) {
-  const topic = await kafka.emptyReports(partitions);
-  // The topic is a new one, and its offsets begin anew.
-  await stage.store.pool.query('TRUNCATE ingest_positions');
+  const topic = await stage.emptyReports(kafka, partitions);
   const { databaseUrl } = stage;
   const ingests = await Promise.all(
     Array.from({ length: consumers }, () =>

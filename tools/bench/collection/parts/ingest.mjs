@@ -9,7 +9,7 @@ const COUNT = 120_000;
 /** From a filled topic into the table, until committed, against one COPY of as many rows into a table like it. */
 export async function run({ stage, kafka, stops, alternate, share }) {
   const count = Math.round(COUNT * share);
-  const topic = await kafka.emptyReports(PARTITIONS);
+  const topic = await stage.emptyReports(kafka, PARTITIONS);
   const { artifact, databaseUrl } = stage;
   const gateway = await startGateway({ databaseUrl, brokers: kafka.brokers, parts: 'ingest' });
   stops.add(() => gateway.stop());
