@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type KafkaConfig } from '@undertone/config';
 import {
   type ConsumerFailure,
+  EntriesGoneError,
   type KafkaConnection,
   KafkaError,
   KafkaReportLog,
@@ -66,6 +67,10 @@ const logger = new Logger('ReportLog');
 
 /** Tells of a batch that failed, in the service's log. */
 export function logFailure({ error, retryInMs, offsets, ...where }: ConsumerFailure): void {
+  if (error instanceof EntriesGoneError) {
+    logger.error(where, error.message);
+    return;
+  }
   const span = offsets && `${offsets[0]}–${offsets[1]}`;
   logger.error({ err: error, ...where, offsets: span }, `a batch failed; tried again in ${retryInMs} ms`);
 }
@@ -78,6 +83,7 @@ export function withKafkaAdvice(error: unknown, config: KafkaConfig): unknown {
   const advice = {
     'brokers-unreachable': `${named}; none of them was of use within ${kafkaConnectTimeoutMs} ms (KAFKA_CONNECT_TIMEOUT_MS). Start them, correct it, or unset it to keep reports in PostgreSQL until they are stored.`,
     'topic-missing': `${named}.`,
+    'topic-unfit': `${named}.`,
     refused: `${named}; see KAFKA_TLS and KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD.`,
   }[error.code];
   return new KafkaError(error.code, `${error.message} ${advice}`, { cause: error });

@@ -3,7 +3,7 @@ export { connectKafka, type KafkaConnection, type KafkaSasl } from './kafka/kafk
 export { KafkaError, type KafkaErrorCode } from './kafka/kafka-error';
 export { KafkaReportLog, type KafkaReportLogSettings } from './kafka/kafka-report-log';
 export { partitionOfKey } from './kafka/partition-of-key';
-export { LogReplacedError } from './kafka/partition-feed';
+export { EntriesGoneError, LogReplacedError } from './kafka/partition-feed';
 export { TopicWriter, type TopicWriterLimits, type TopicWriterSettings } from './kafka/topic-writer';
 export {
   applyTopics,

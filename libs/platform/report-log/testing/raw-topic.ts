@@ -6,15 +6,24 @@ export interface RawTopicSettings {
   readonly partitions: number;
   /** 1 unless given; one less must be in sync. */
   readonly replicas?: number;
+  /** Those of a topic that keeps its entries unless given. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
+
+const KEEPING = {
+  'cleanup.policy': 'delete',
+  'retention.ms': '-1',
+  'message.timestamp.type': 'LogAppendTime',
+};
 
 /** Makes a topic and waits until it is known. */
 export async function createRawTopic(
   admin: Admin,
-  { partitions, replicas = 1 }: RawTopicSettings,
+  { partitions, replicas = 1, settings = KEEPING }: RawTopicSettings,
 ): Promise<string> {
   const topic = uniqueTopic('report-log');
-  const configEntries = [{ name: 'min.insync.replicas', value: `${Math.max(1, replicas - 1)}` }];
+  const all = { 'min.insync.replicas': `${Math.max(1, replicas - 1)}`, ...settings };
+  const configEntries = Object.entries(all).map(([name, value]) => ({ name, value }));
   await admin.createTopics({
     topics: [{ topic, numPartitions: partitions, replicationFactor: replicas, configEntries }],
     waitForLeaders: false,

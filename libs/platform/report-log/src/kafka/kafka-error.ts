@@ -1,9 +1,10 @@
 /**
  * - `brokers-unreachable`: no broker answered in time.
  * - `topic-missing`: the brokers answer, the topic isn't there.
+ * - `topic-unfit`: the topic is there, with settings under which acknowledged reports could be lost.
  * - `refused`: the brokers answer and won't let this client in: its login, its rights, or TLS where none is spoken.
  */
-export type KafkaErrorCode = 'brokers-unreachable' | 'topic-missing' | 'refused';
+export type KafkaErrorCode = 'brokers-unreachable' | 'topic-missing' | 'topic-unfit' | 'refused';
 
 /** A cluster that can't be used as it is; says what to do about it. */
 export class KafkaError extends Error {

@@ -69,6 +69,17 @@ describeWithKafka('Kafka', () => {
       await admin.deleteTopics({ topics: [topic] });
     });
 
+    it('refuses a topic that would lose entries by age, or take the time of whoever writes', async () => {
+      const topic = await createRawTopic(admin, { partitions: 1, settings: { 'retention.ms': '1000' } });
+      await expect(open(topic)).rejects.toMatchObject({
+        code: 'topic-unfit',
+        message: expect.stringMatching(
+          /retention\.ms is 1000 and must be -1; message\.timestamp\.type is CreateTime and must be LogAppendTime/,
+        ),
+      });
+      await admin.deleteTopics({ topics: [topic] });
+    });
+
     it('writes what it was given, marked with the schema, and in every partition', async () => {
       const [topic, rejectedTopic] = [await createTopic(4), await createTopic(1)];
       const log = await open(topic, { rejectedTopic });

@@ -15,7 +15,7 @@ import { reachKafka } from './reach-kafka';
 import { discardConsumed, lagBehind } from './topic-offsets';
 import { TopicReader } from './topic-reader';
 import { TopicWriter, type TopicWriterLimits } from './topic-writer';
-import { REJECTED_TOPIC, REPORTS_TOPIC } from './topics';
+import { REJECTED_TOPIC, REPORTS_TOPIC, requireGuarantees } from './topics';
 import { within } from './within';
 
 export interface KafkaReportLogSettings extends TopicWriterLimits {
@@ -52,7 +52,7 @@ export class KafkaReportLog implements ReportLog {
 
   /**
    * Waits for the brokers.
-   * @throws KafkaError where they don't answer, refuse this client, or have no such topic.
+   * @throws KafkaError where they don't answer, refuse this client, or have no such topic, or one that may lose reports.
    */
   static async open(settings: KafkaReportLogSettings): Promise<KafkaReportLog> {
     const { connection, topic = REPORTS_TOPIC, rejectedTopic = REJECTED_TOPIC } = settings;
@@ -66,6 +66,7 @@ export class KafkaReportLog implements ReportLog {
     const opened: { close(): Promise<void> }[] = [{ close: () => admin.disconnect() }];
     try {
       await admin.connect();
+      await requireGuarantees(admin, topic);
       const { maximumWaiting, maximumWaitingBytes, maximumWaitMs, compression } = settings;
       const limits = { maximumWaiting, maximumWaitingBytes, maximumWaitMs, compression };
       const reports = await TopicWriter.open({ kafka, topic, schema: REPORT_SCHEMA, ...limits });
@@ -141,9 +142,11 @@ export class KafkaReportLog implements ReportLog {
   }
 
   async close(): Promise<void> {
-    await this.reports.close();
-    await Promise.all([...this.readers].map((reader) => reader.stop()));
-    await this.rejections.close();
+    await Promise.all([
+      this.reports.close(),
+      this.rejections.close(),
+      ...[...this.readers].map((reader) => reader.stop()),
+    ]);
     // Kafkajs may wait for ever for answers that a lost connection owes it.
     await within(DISCONNECT_LIMIT_MS, this.admin.disconnect()).catch(() => undefined);
   }

@@ -408,6 +408,29 @@ describe('PartitionFeed', () => {
     expect(consumer.effects).toEqual(upTo(20));
   });
 
+  it('tells of entries that are gone unread, and goes on after them', async () => {
+    log.append(8);
+    log.discardBefore(5n);
+    consumer.position = 2n;
+    const feed = open();
+    await readUntil(feed, 3);
+    expect(consumer.effects).toEqual([5n, 6n, 7n]);
+    expect(failures).toEqual([
+      expect.objectContaining({
+        offsets: [3n, 4n],
+        error: expect.objectContaining({ code: 'entries-gone' }),
+      }),
+    ]);
+  });
+
+  it('finds nothing amiss where what it has dealt with is gone', async () => {
+    log.append(8);
+    log.discardBefore(5n);
+    consumer.position = 4n;
+    await readUntil(open(), 3);
+    expect(failures).toEqual([]);
+  });
+
   it('takes of an answer that begins too early only what is new', async () => {
     log.append(6);
     const feed = open();

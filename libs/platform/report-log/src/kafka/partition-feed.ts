@@ -57,6 +57,20 @@ export class LogReplacedError extends Error {
   }
 }
 
+/** Entries that were deleted before the consumer saw them. Nothing brings them back, so reading goes on after them. */
+export class EntriesGoneError extends Error {
+  readonly code = 'entries-gone';
+
+  constructor(partition: number, first: bigint, last: bigint) {
+    super(
+      `Partition ${partition} has lost its entries ${first} to ${last} before the consumer read them: they were deleted ` +
+        'by age or by hand, or the consumer’s positions come from an old backup. Acknowledged reports among them are ' +
+        'gone, unless they are stored already. Reading goes on after them.',
+    );
+    this.name = 'EntriesGoneError';
+  }
+}
+
 /** An entry keeps the whole answer alive that brought it, so those that wait may be of this many fetches only. */
 const MAXIMUM_WAITING_FETCHES = 4;
 
@@ -202,6 +216,7 @@ export class PartitionFeed {
       if (position !== undefined && position >= next) throw new LogReplacedError(partition, position, next);
       if (this.stop.signal.aborted) return;
       const wanted = position === undefined ? 0n : position + 1n;
+      if (position !== undefined && first > wanted) this.tellGone(wanted, first - 1n);
       this.dropBefore(this.next);
       this.next = wanted > first ? wanted : first;
       this.from = this.next;
@@ -213,6 +228,19 @@ export class PartitionFeed {
     this.located = true;
     dealtWith(this.from ?? this.next);
     if (this.held.length === 0) this.failures = 0;
+  }
+
+  private tellGone(first: bigint, last: bigint): void {
+    const { partition, consumer, onFailure } = this.settings;
+    const error = new EntriesGoneError(partition, first, last);
+    onFailure({
+      consumer: consumer.name,
+      partition,
+      offsets: [first, last],
+      error,
+      attempt: 1,
+      retryInMs: 0,
+    });
   }
 
   private followsOn(position: bigint | undefined): boolean {

@@ -17,14 +17,18 @@ export async function reachKafka(
   topics: readonly string[],
   withinMs: number,
 ): Promise<string> {
-  const began = performance.now();
+  let until = performance.now() + withinMs;
+  let isMissing = false;
   for (;;) {
     try {
       return await probe(connection, topics);
     } catch (error) {
       const { code } = error as KafkaError;
-      const patience = code === 'topic-missing' ? Math.min(withinMs, MISSING_FOR_MS) : withinMs;
-      if (code === 'refused' || performance.now() - began >= patience) throw error;
+      if (code === 'topic-missing' && !isMissing) {
+        isMissing = true;
+        until = Math.min(until, performance.now() + MISSING_FOR_MS);
+      }
+      if (code === 'refused' || performance.now() >= until) throw error;
       await sleep(PROBE_PAUSE_MS);
     }
   }

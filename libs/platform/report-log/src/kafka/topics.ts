@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { type Admin, ConfigResourceTypes, ConfigSource, type ITopicMetadata } from 'kafkajs';
 
-import { kafkaErrorOf } from './kafka-error';
+import { KafkaError, kafkaErrorOf } from './kafka-error';
 
 /** Reports on their way to the table: from gateways, and from back ends that write to the topic themselves. */
 export const REPORTS_TOPIC = 'undertone.reports.v1';
@@ -79,6 +79,15 @@ const SETTINGS = {
   'segment.ms': `${DAY_MS}`,
 } as const;
 
+/** Without these, what is acknowledged may go, or be judged by the clock of whoever wrote it. */
+const GUARANTEES = {
+  'cleanup.policy': 'delete',
+  'retention.bytes': '-1',
+  'retention.ms': '-1',
+  'message.timestamp.type': 'LogAppendTime',
+  'unclean.leader.election.enable': 'false',
+} as const;
+
 /**
  * What the platform needs. Reports are kept until they are ingested and swept, whatever their age, and rejections
  * for 30 days.
@@ -95,7 +104,7 @@ export function topicPlans(
       partitions,
       newPartitions: 6,
       ...replication,
-      settings: { ...SETTINGS, 'retention.ms': '-1' },
+      settings: { ...SETTINGS, ...GUARANTEES },
     },
     {
       topic: REJECTED_TOPIC,
@@ -104,6 +113,26 @@ export function topicPlans(
       settings: { ...SETTINGS, 'retention.ms': `${30 * DAY_MS}` },
     },
   ];
+}
+
+/**
+ * Whether the topic of reports keeps what it acknowledges until it is read.
+ *
+ * @throws KafkaError `topic-unfit` with what differs
+ */
+export async function requireGuarantees(
+  admin: Pick<TopicsAdmin, 'describeConfigs'>,
+  topic: string,
+): Promise<void> {
+  const { effective } = await settingsOf(admin, topic);
+  const faults = Object.entries(GUARANTEES).filter(([name, value]) => effective.get(name) !== value);
+  if (faults.length === 0) return;
+  const told = faults.map(([name, value]) => `${name} is ${effective.get(name)} and must be ${value}`);
+  throw new KafkaError(
+    'topic-unfit',
+    `Kafka's topic "${topic}" would not keep what it acknowledges: ${told.join('; ')}. ` +
+      'Run "undertone kafka topics apply" against these brokers.',
+  );
 }
 
 /** What `applyTopics` would do. @throws TopicsRefusedError */
@@ -291,7 +320,7 @@ async function metadataOf(admin: TopicsAdmin, topic: string): Promise<ITopicMeta
 
 /** The settings that hold, and those of them that were made for this topic. */
 async function settingsOf(
-  admin: TopicsAdmin,
+  admin: Pick<TopicsAdmin, 'describeConfigs'>,
   topic: string,
 ): Promise<{ effective: ReadonlyMap<string, string>; ofTopic: ReadonlyMap<string, string> }> {
   const { resources } = await admin.describeConfigs({
