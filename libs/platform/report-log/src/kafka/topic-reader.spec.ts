@@ -47,6 +47,7 @@ class FakeClient {
   assigner!: Assigner;
   running: ConsumerRunConfig | undefined;
   readonly ends = new Map<number, bigint>();
+  readonly leaderless = new Set<number>();
   readonly commits: [partition: number, offset: string][] = [];
   readonly seeks: [partition: number, offset: string][] = [];
   readonly paused = new Set<number>();
@@ -62,15 +63,19 @@ class FakeClient {
         refreshMetadata: async () => undefined,
         fetchTopicsOffset: async ([{ topic, partitions, fromBeginning }]: [
           { topic: string; partitions: { partition: number }[]; fromBeginning: boolean },
-        ]) => [
-          {
-            topic,
-            partitions: partitions.map(({ partition }) => ({
-              partition,
-              offset: fromBeginning ? '0' : `${this.ends.get(partition) ?? 0n}`,
-            })),
-          },
-        ],
+        ]) => {
+          if (partitions.some(({ partition }) => this.leaderless.has(partition)))
+            throw new Error('no leader');
+          return [
+            {
+              topic,
+              partitions: partitions.map(({ partition }) => ({
+                partition,
+                offset: fromBeginning ? '0' : `${this.ends.get(partition) ?? 0n}`,
+              })),
+            },
+          ];
+        },
       };
       const [create] = config.partitionAssigners ?? [];
       this.assigner = create({ cluster, groupId: config.groupId, logger: undefined } as never);
@@ -242,6 +247,31 @@ describe('TopicReader', () => {
       expect(ageMs()).toBeGreaterThanOrEqual(45_000);
       void client.deliver(1, 0, 5);
       await fetching(11_000);
+      expect(ageMs()).toBeLessThan(1_000);
+    });
+
+    it('is now with a partition that is read, though another can’t be asked for its end', async () => {
+      client.ends.set(1, 1n);
+      await fetching(15_000);
+      expect(ageMs()).toBeGreaterThanOrEqual(4_000);
+      client.leaderless.add(0);
+      void client.deliver(1, 0, 1);
+      await fetching(60_000);
+      expect(ageMs()).toBeLessThan(1_000);
+    });
+
+    it('is old with a partition that isn’t fetched, though another can’t be asked for its end', async () => {
+      client.leaderless.add(0);
+      client.ends.set(1, 1n);
+      await fetching(60_000);
+      expect(ageMs()).toBeGreaterThanOrEqual(45_000);
+    });
+
+    it('is now with a partition that can’t be asked: that its broker is away is no fault of the reader', async () => {
+      client.ends.set(1, 1n);
+      await fetching(15_000);
+      client.leaderless.add(1);
+      await fetching(60_000);
       expect(ageMs()).toBeLessThan(1_000);
     });
 
@@ -432,6 +462,18 @@ describe('TopicReader', () => {
     await pass(3_000);
     expect(client.commits).toEqual([[0, '9']]);
     expect(failures).toEqual([]);
+  });
+
+  it('takes no partitions that come to it while it stops', async () => {
+    open();
+    await pass(0);
+    let asked = 0;
+    consumer.positionOf = async () => (asked++, undefined);
+    const stopping = reader.stop();
+    client.emit('GROUP_JOIN', { memberAssignment: { [TOPIC]: [0] } });
+    await pass(100);
+    await stopping;
+    expect(asked).toBe(0);
   });
 
   it('disconnects again when kafkajs goes on after the stop', async () => {

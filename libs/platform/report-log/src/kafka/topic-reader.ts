@@ -223,6 +223,7 @@ export class TopicReader implements Subscription {
     this.endFeeds();
     this.starving.clear();
     this.uncommitted.clear();
+    if (this.stopping.signal.aborted) return;
     const earlier = [...this.unended];
     this.feeds = new Map(
       partitions.map((partition) => [
@@ -309,17 +310,26 @@ export class TopicReader implements Subscription {
   private async look(): Promise<void> {
     const idle = new Map<number, bigint>();
     for (const [partition, { idleAt }] of this.feeds) if (idleAt !== undefined) idle.set(partition, idleAt);
-    const ends =
-      idle.size === 0
-        ? new Map<number, bigint>()
-        : await this.offsets([...idle.keys()], 'next').catch(() => undefined);
-    if (ends === undefined) return;
+    const ends = await this.endsOf([...idle.keys()]);
     const earlier = this.starving;
     this.starving = new Map();
     for (const [partition, at] of idle) {
       if ((ends.get(partition) ?? 0n) <= at || this.feeds.get(partition)?.idleAt !== at) continue;
       const known = earlier.get(partition);
       this.starving.set(partition, known?.at === at ? known : { at, since: Date.now() });
+    }
+  }
+
+  /** Of those partitions that can be asked now: that a broker is away is no fault of the reader. */
+  private async endsOf(partitions: readonly number[]): Promise<Map<number, bigint>> {
+    if (partitions.length === 0) return new Map();
+    try {
+      return await this.offsets(partitions, 'next');
+    } catch {
+      const answers = await Promise.allSettled(partitions.map((one) => this.offsets([one], 'next')));
+      return new Map(
+        answers.flatMap((answer) => (answer.status === 'fulfilled' ? [...answer.value.entries()] : [])),
+      );
     }
   }
 
