@@ -82,6 +82,7 @@ describe('EmbeddedDatabase', () => {
     const first = await start({ durability: 'full' });
     expect(await query(first.url, 'SHOW fsync')).toEqual([{ fsync: 'on' }]);
     expect(await query(first.url, 'SHOW synchronous_commit')).toEqual([{ synchronous_commit: 'on' }]);
+    expect(await query(first.url, 'SHOW log_error_verbosity')).toEqual([{ log_error_verbosity: 'terse' }]);
     await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS x');
     await first.stop();
     const second = await start();

@@ -30,6 +30,8 @@ const OPTIONS = [
   'max_connections=100',
   'timezone=UTC',
   'log_timezone=UTC',
+  // The details of an error quote rows, ids of reports for one.
+  'log_error_verbosity=terse',
   // A container's /dev/shm is often too small for what parallel workers share.
   'max_parallel_workers_per_gather=0',
 ];
