@@ -127,3 +127,34 @@ it('fails where tasks can’t be looked up: nothing is set aside for that', asyn
     ),
   ).rejects.toThrow('database is away');
 });
+
+it('takes no time that is none for one at which a task was open', async () => {
+  const endless = sampleTask('weather', { opensAt, closesAt: null });
+  const entry = { offset: 7n, value: encodeReport(report), schema: REPORT_SCHEMA, appendedAt: new Date(NaN) };
+  const { unstorable } = await checkEntries([entry], async () => endless);
+  expect(unstorable).toMatchObject([{ reason: 'wrong-task', task: 'weather' }]);
+});
+
+it('looks each task up once, several side by side, and keeps the order of entries', async () => {
+  let running = 0;
+  let most = 0;
+  const asked: string[] = [];
+  const names = Array.from({ length: 100 }, (_, i) => `task-${i}`);
+  const entries = [...names, ...names, task.name].map((name, i) => ({
+    offset: BigInt(i),
+    value: encodeReport({ ...report, task: name }),
+    schema: REPORT_SCHEMA,
+    appendedAt: during,
+  }));
+  const { storable, unstorable } = await checkEntries(entries, async (name) => {
+    asked.push(name);
+    most = Math.max(most, ++running);
+    await new Promise((resolve) => setImmediate(resolve));
+    running--;
+    return name === task.name ? task : undefined;
+  });
+  expect(asked).toEqual([...names, task.name]);
+  expect(most).toBe(32);
+  expect(unstorable.map(({ offset }) => offset)).toEqual(entries.slice(0, 200).map(({ offset }) => offset));
+  expect(storable.map(({ offset }) => offset)).toEqual([200n]);
+});

@@ -60,47 +60,50 @@ export async function checkEntries(
 ): Promise<CheckedEntries> {
   const storable: StorableEntry[] = [];
   const unstorable: UnstorableEntry[] = [];
-  const tasks = new Map<string, CollectionTask | undefined>();
-  for (const entry of entries) {
-    const { offset, value, appendedAt } = entry;
+  const read = entries.map(readEntry);
+  const tasks = await findTasks(read, findTask);
+  entries.forEach(({ offset, appendedAt }, i) => {
     const refuse = (reason: RejectionReason, task: string | null): void => {
       unstorable.push({ offset, task, reason, detail: RULES[reason] });
     };
-    const fault = formFault(entry);
-    if (fault !== undefined) {
-      refuse(fault, null);
-      continue;
-    }
-    const report = readReport(value);
-    if (report === undefined) {
-      refuse('malformed', null);
-      continue;
-    }
-    if (!tasks.has(report.task)) tasks.set(report.task, await findTask(report.task));
+    const report = read[i];
+    if (typeof report === 'string') return refuse(report, null);
     const task = tasks.get(report.task);
-    if (task === undefined) {
-      refuse('wrong-task', null);
-      continue;
-    }
+    if (task === undefined) return refuse('wrong-task', null);
     const reason = taskFault(task, appendedAt) ?? reportFault(report, task)?.reason;
     if (reason === undefined) storable.push({ offset, arrivedAt: appendedAt, report });
     else refuse(reason, task.name);
-  }
+  });
   return { storable, unstorable };
 }
 
-/** What can be said against an entry before it is read. */
-function formFault({ schema, value }: LogEntry): RejectionReason | undefined {
-  if (schema === undefined) return 'no-schema';
-  if (schema !== REPORT_SCHEMA) return 'unknown-schema';
-  return value.length > LIMITS.maximumReportBytes ? 'too-large' : undefined;
+const LOOK_UPS = 32;
+
+/** All tasks that are named, known or not: whoever writes to a log may name thousands that don't exist. */
+async function findTasks(
+  read: readonly (Report | RejectionReason)[],
+  findTask: (name: string) => Promise<CollectionTask | undefined>,
+): Promise<Map<string, CollectionTask | undefined>> {
+  const tasks = new Map<string, CollectionTask | undefined>();
+  for (const report of read) if (typeof report !== 'string') tasks.set(report.task, undefined);
+  const names = [...tasks.keys()];
+  for (let i = 0; i < names.length; i += LOOK_UPS) {
+    const some = names.slice(i, i + LOOK_UPS);
+    const found = await Promise.all(some.map((name) => findTask(name)));
+    some.forEach((name, j) => tasks.set(name, found[j]));
+  }
+  return tasks;
 }
 
-function readReport(value: Uint8Array): Report | undefined {
+/** The report, or what can be said against the entry whatever task it is for. */
+function readEntry({ schema, value }: LogEntry): Report | RejectionReason {
+  if (schema === undefined) return 'no-schema';
+  if (schema !== REPORT_SCHEMA) return 'unknown-schema';
+  if (value.length > LIMITS.maximumReportBytes) return 'too-large';
   try {
     return decodeReport(value);
   } catch (error) {
-    if (error instanceof ProtocolError) return undefined;
+    if (error instanceof ProtocolError) return 'malformed';
     throw error;
   }
 }
@@ -113,6 +116,7 @@ function taskFault(task: CollectionTask, arrivedAt: Date): RejectionReason | und
 
 function wasOpen({ opensAt, closesAt }: CollectionTask, at: Date): boolean {
   const time = at.getTime();
-  if (time < opensAt.getTime() - ADMISSION_GRACE_MS) return false;
+  // Whoever wrote the entry may have given it a time that is none.
+  if (!(time >= opensAt.getTime() - ADMISSION_GRACE_MS)) return false;
   return closesAt === null || time < closesAt.getTime() + ADMISSION_GRACE_MS;
 }
