@@ -149,7 +149,7 @@ function ingest({
             consumerName(log.name),
             writer,
             (name) => directory.find(name),
-            (tallies) => tallies.forEach(({ outcome, count }) => outcomes.inc({ outcome }, count)),
+            (met) => met.forEach(({ outcome, count }) => outcomes.inc({ outcome }, count)),
           );
         },
       },

@@ -11,6 +11,9 @@ export interface OutcomeTally {
   readonly count: number;
 }
 
+/** So many entries met an outcome, whether their task is known or not. */
+export type EntryOutcome = Pick<OutcomeTally, 'outcome' | 'count'>;
+
 /** Rows that share one outcome's count, so that writers don't queue at one row. */
 export const SHARDS = 16;
 

@@ -1,18 +1,18 @@
 import { type LogBatch, type LogConsumer } from '@undertone/report-log';
 
-import { type OutcomeTally } from '../counts/outcome-counts';
+import { type EntryOutcome } from '../counts/outcome-counts';
 import { type CollectionTask } from '../tasks/collection-task';
 import { checkEntries } from './entry-check';
 import { type EntrySink } from './report-writer';
 
 /** Takes reports from the log into the table. */
 export class IngestConsumer implements LogConsumer {
-  /** @param counted is told what each batch added to the counts, once it is committed */
+  /** @param counted is told what became of the entries of each batch, once that is committed */
   constructor(
     readonly name: string,
     private readonly sink: EntrySink,
     private readonly findTask: (name: string) => Promise<CollectionTask | undefined>,
-    private readonly counted: (tallies: readonly OutcomeTally[]) => void,
+    private readonly counted: (tallies: readonly EntryOutcome[]) => void,
   ) {}
 
   positionOf(partition: number): Promise<bigint | undefined> {

@@ -55,6 +55,8 @@ it('writes reports, counts, entries set aside and the position', async () => {
     expect.arrayContaining([
       { task: 'rain', outcome: 'stored', count: 3 },
       { task: 'rain', outcome: 'repeated', count: 1 },
+      // Of no task, so no task's count holds it.
+      { outcome: 'malformed', count: 1 },
     ]),
   );
   const tables = await readTables(pool);

@@ -2,7 +2,7 @@ import { type LogPositions } from '@undertone/report-log';
 import { inTransaction } from '@undertone/store';
 import { type Pool, type PoolClient } from 'pg';
 
-import { addOutcomes, type OutcomeTally, SHARDS } from '../counts/outcome-counts';
+import { addOutcomes, type EntryOutcome, type OutcomeTally, SHARDS } from '../counts/outcome-counts';
 import { type CheckedEntries, type StorableEntry, type UnstorableEntry } from './entry-check';
 import { consumerName } from './ingest-consumer';
 import { RepeatWatch } from './repeat-watch';
@@ -31,9 +31,9 @@ const MAXIMUM_ATTEMPTS = 10;
 export interface EntrySink extends LogPositions {
   /**
    * Entries up to the stored position were dealt with before: they are passed over. `last` is the position after the
-   * batch. Resolves to what was added to the counts.
+   * batch. Resolves to what became of the others.
    */
-  write(partition: number, entries: CheckedEntries, last: bigint): Promise<OutcomeTally[]>;
+  write(partition: number, entries: CheckedEntries, last: bigint): Promise<EntryOutcome[]>;
 }
 
 /**
@@ -61,13 +61,13 @@ export class ReportWriter implements EntrySink {
     return rows.length === 0 ? undefined : BigInt(rows[0].log_offset);
   }
 
-  async write(partition: number, entries: CheckedEntries, last: bigint): Promise<OutcomeTally[]> {
+  async write(partition: number, entries: CheckedEntries, last: bigint): Promise<EntryOutcome[]> {
     for (let attempt = 1; ; attempt++) {
       const add = this.repeats.expectsRepeats(partition) ? addMissingReports : addNewReports;
       try {
-        const tallies = await this.writeOnce(partition, entries, last, add);
-        this.learn(partition, tallies);
-        return tallies;
+        const outcomes = await this.writeOnce(partition, entries, last, add);
+        this.learn(partition, outcomes);
+        return outcomes;
       } catch (error) {
         if (!isKnownReport(error) || attempt === MAXIMUM_ATTEMPTS) throw error;
         this.repeats.repeated(partition);
@@ -75,11 +75,11 @@ export class ReportWriter implements EntrySink {
     }
   }
 
-  /** What the tallies say of repeats; those within the batch count as well. */
-  private learn(partition: number, tallies: readonly OutcomeTally[]): void {
+  /** What the outcomes say of repeats; those within the batch count as well. */
+  private learn(partition: number, outcomes: readonly EntryOutcome[]): void {
     if (!this.repeats.expectsRepeats(partition)) return;
     const sum = (of: OutcomeTally['outcome']): number =>
-      tallies.reduce((total, { outcome, count }) => (outcome === of ? total + count : total), 0);
+      outcomes.reduce((total, { outcome, count }) => (outcome === of ? total + count : total), 0);
     if (sum('repeated') > 0) this.repeats.repeated(partition);
     else this.repeats.wereNew(partition, sum('stored'));
   }
@@ -89,7 +89,7 @@ export class ReportWriter implements EntrySink {
     entries: CheckedEntries,
     last: bigint,
     add: AddReports,
-  ): Promise<OutcomeTally[]> {
+  ): Promise<EntryOutcome[]> {
     let unstorable: UnstorableEntry[] = [];
     const tallies = await inTransaction(this.pool, async (transaction) => {
       const position = await this.lockPosition(transaction, partition);
@@ -112,7 +112,8 @@ export class ReportWriter implements EntrySink {
       return tallies;
     });
     if (unstorable.length > 0) this.rejected();
-    return tallies;
+    const ofNoTask = unstorable.filter(({ task }) => task === null);
+    return [...tallies, ...ofNoTask.map(({ reason }) => ({ outcome: reason, count: 1 }))];
   }
 
   private async lockPosition(transaction: PoolClient, partition: number): Promise<bigint> {
