@@ -148,3 +148,11 @@ it('is woken by a batch with rejected entries, and by no other', async () => {
   expect(wakes).toBe(1);
   await publisher.stop();
 });
+
+it('publishes what a later version has rejected for a reason of its own', async () => {
+  const topic = new Topic();
+  await reject(0, [1n, 2n]);
+  await pool.query(`UPDATE rejected_reports SET reason = 'too-blue' WHERE log_offset = 1`);
+  expect(await publisherOf(topic).publish()).toBe(2);
+  expect(JSON.parse(Buffer.from(topic.records[0].value).toString())).toMatchObject({ reason: 'too-blue' });
+});
