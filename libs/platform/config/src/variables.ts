@@ -81,7 +81,7 @@ export const VARIABLES = {
       'How long the ingest may do nothing at all before the process ends, for its supervisor to restart it.',
     defaultText: '120000',
   }),
-  reportRetentionDays: variable(wholeNumber({ from: 0, to: 36_500 }), {
+  reportRetentionDays: variable(wholeNumber({ from: 1, to: 36_500 }), {
     name: 'UNDERTONE_REPORT_RETENTION_DAYS',
     about: 'Days after the closing of a task when its reports are deleted. Unset: they are kept.',
   }),
