@@ -102,6 +102,7 @@ export class PartitionFeed {
 
   private paused = false;
   private busySince: number | undefined = Date.now();
+  private waitsForTurn = false;
   private news: (() => void) | undefined;
   private readonly roomSeekers = new Set<() => void>();
 
@@ -118,9 +119,9 @@ export class PartitionFeed {
     return this.busySince === undefined && this.located && !this.stop.signal.aborted ? this.next : undefined;
   }
 
-  /** Since when work has been at hand without an attempt's begin or end; `undefined` while there is none. */
+  /** Since when work has been at hand without an attempt's begin or end; `undefined` while there is none, or while others have their turn. */
   busyWithoutStepSince(): number | undefined {
-    return this.busySince;
+    return this.waitsForTurn ? undefined : this.busySince;
   }
 
   /**
@@ -199,7 +200,7 @@ export class PartitionFeed {
       try {
         if (!this.located) await this.locate();
         else if (this.held.length === 0) await this.untilNews();
-        else await this.settings.inTurn(() => this.handOver((current) => (batch = current)));
+        else await this.inTurn(() => this.handOver((current) => (batch = current)));
       } catch (error) {
         await this.recover(error, batch);
       }
@@ -256,6 +257,18 @@ export class PartitionFeed {
     this.held = this.held.slice(count);
     this.fetches = this.fetches.filter((last) => last >= offset);
     if (this.from !== undefined && offset > this.from) this.from = offset;
+  }
+
+  private async inTurn(work: () => Promise<void>): Promise<void> {
+    this.waitsForTurn = true;
+    try {
+      await this.settings.inTurn(() => {
+        this.waitsForTurn = false;
+        return work();
+      });
+    } finally {
+      this.waitsForTurn = false;
+    }
   }
 
   private async handOver(current: (batch: LogBatch) => void): Promise<void> {
