@@ -155,7 +155,7 @@ export class ServiceApp {
 
   /**
    * Says "not ready", runs `onModuleDestroy` and `beforeApplicationShutdown` (stop taking work there), answers the requests in
-   * flight, closes the transports (each lets its handler end), then runs `onApplicationShutdown` (close there what requests and
+   * flight (those that aren't whole after 2 s are cut off), closes the transports (each lets its handler end), then runs `onApplicationShutdown` (close there what requests and
    * handlers need). A second call waits for the first.
    */
   stop(): Promise<void> {
