@@ -140,3 +140,32 @@ it('gives no receipt before the log and the counts have answered', async () => {
   });
   expect(order).toEqual(['append', 'count']);
 });
+
+/** What stays in memory because of the records. */
+const heldBy = (records: readonly LogRecord[]): number =>
+  [...new Set(records.flatMap(({ key, value }) => [key.buffer, value.buffer]))].reduce(
+    (sum, { byteLength }) => sum + byteLength,
+    0,
+  );
+const sizeOf = (records: readonly LogRecord[]): number =>
+  records.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
+
+it('holds no large body for the sake of a few good reports', async () => {
+  const to = targets();
+  const large = Array.from({ length: 15 }, (_, i) =>
+    sampleReport(task, 10 + i, { payload: new Uint8Array(65_000) }),
+  );
+  const body = encodeReports([good[0], ...large, good[1]]);
+  const receipt = await admitReports(task, body, 'application/cbor', to);
+  expect(receipt.accepted).toBe(2);
+  expect(to.records.map(({ value }) => decodeReport(value))).toEqual([good[0], good[1]]);
+  expect(to.records.map(({ key }) => Buffer.from(key))).toEqual([0, 1].map((i) => Buffer.from(good[i].id)));
+  expect(heldBy(to.records)).toBe(sizeOf(to.records));
+});
+
+it('copies nothing of a body that is good for the most part', async () => {
+  const to = targets();
+  const body = encodeReports([...good, bad[0]]);
+  await admitReports(task, body, 'application/cbor', to);
+  for (const { value } of to.records) expect(value.buffer).toBe(body.buffer);
+});
