@@ -101,19 +101,18 @@ export class ServiceApp {
     });
     const logger = nest.get<Logger>(LoggingModule.LOGGER);
     nest.useLogger(new BootLogger(new NestLogger(logger)));
+    const problems = new ProblemFilter(logger, settings.problems ?? [], {
+      bodyBytes: LIMITS.maximumBodyBytes,
+    });
     addBodyParsers(fastify);
-    connectDirectRoutes(fastify, nest);
+    connectDirectRoutes(fastify, nest, problems);
     requests.whenEnded(requestMetrics(nest.get(Metrics)));
     const log = new RequestLog(logger);
     requests.whenEnded(({ id, method, url }, ended) =>
       log.write({ method, url, correlationId: id, status: ended.status, durationMs: ended.durationMs }),
     );
     nest.useGlobalPipes(new RequestValidationPipe());
-    nest.useGlobalFilters(
-      new ProblemFilter(logger, settings.problems ?? [], {
-        bodyBytes: LIMITS.maximumBodyBytes,
-      }),
-    );
+    nest.useGlobalFilters(problems);
     describeApi(nest, settings);
     return new ServiceApp(nest, config, requests);
   }

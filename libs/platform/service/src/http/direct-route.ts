@@ -1,6 +1,7 @@
 import { type INestApplication, type Type } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { type ProblemFilter } from '../problems/problem-filter';
 import { readBody } from './read-body';
 
 declare module 'fastify' {
@@ -25,7 +26,11 @@ export const DirectRoute = (): MethodDecorator => (target, method, descriptor) =
 type DirectHandler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
 /** Puts the methods that are marked before Fastify's parsing and Nest's handlers, as Nest makes its routes. */
-export function connectDirectRoutes(fastify: FastifyInstance, nest: Pick<INestApplication, 'get'>): void {
+export function connectDirectRoutes(
+  fastify: FastifyInstance,
+  nest: Pick<INestApplication, 'get'>,
+  problems: Pick<ProblemFilter, 'answer'>,
+): void {
   fastify.addHook('onRoute', (route) => {
     const { direct } = route.config ?? {};
     if (direct === undefined) return;
@@ -38,8 +43,8 @@ export function connectDirectRoutes(fastify: FastifyInstance, nest: Pick<INestAp
         await controller[method](request, reply);
       } catch (error) {
         // What the caller still sends would be taken for its next request.
-        if (!request.raw.complete) void reply.header('connection', 'close');
-        reply.send(error);
+        if (!request.raw.complete && !reply.sent) void reply.header('connection', 'close');
+        problems.answer(error, request, reply);
       }
     };
     // It never passes the request on, so Fastify's own reading of bodies doesn't begin: a tenth of the time of a small request.

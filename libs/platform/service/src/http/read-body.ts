@@ -1,15 +1,15 @@
 import { type IncomingMessage } from 'node:http';
-import { errorCodes } from 'fastify';
+import { PayloadTooLargeException } from '@nestjs/common';
 
 /**
- * The bytes of a request's body, once they are there. A body above the limit is refused with Fastify's own error, by its announced
+ * The bytes of a request's body, once they are there. A body above the limit is refused with Nest's own error, by its announced
  * length before anything is read; one that ends too early is refused with the connection's error.
  *
  * @param limit bytes
  */
 export function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
   if (Number(request.headers['content-length']) > limit)
-    return Promise.reject(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE());
+    return Promise.reject(new PayloadTooLargeException());
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -18,7 +18,7 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
       if ((length += chunk.length) <= limit) return;
       request.off('data', onData);
       request.pause();
-      reject(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE());
+      reject(new PayloadTooLargeException());
     };
     request.on('data', onData);
     request.once('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)));

@@ -21,37 +21,39 @@ export class ProblemFilter implements ExceptionFilter {
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    const request = http.getRequest<FastifyRequest>();
-    const reply = http.getResponse<FastifyReply>();
-    sendProblem(this.problemOf(error, request.id), request, reply);
+    this.answer(error, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
   }
 
-  private problemOf(error: unknown, correlationId: string): Problem {
+  /** For what fails outside Nest's handlers; the error may be anything, as anything can be thrown. */
+  answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    if (isCutOff(request, error)) return;
+    const problem = this.problemOf(error);
+    if (reply.sent) this.log(problem, request.id, 'failed after its answer had begun');
+    else if (problem.getStatus() >= 500) this.log(problem, request.id, `answered ${problem.kind}`);
+    sendProblem(problem, request, reply);
+  }
+
+  private problemOf(error: unknown): Problem {
     for (const mapping of [...this.mappings, (e: unknown) => knownProblem(e, this.limits)]) {
       const problem = mapping(error);
-      if (problem !== undefined) return this.logged(problem, correlationId);
+      if (problem !== undefined) return problem;
     }
-    return this.logged(
-      new Problem(
-        'internal',
-        'something went wrong inside the service; its log tells more under the correlation id',
-        {
-          cause: error,
-        },
-      ),
-      correlationId,
+    return new Problem(
+      'internal',
+      'something went wrong inside the service; its log tells more under the correlation id',
+      { cause: error },
     );
   }
 
-  private logged(problem: Problem, correlationId: string): Problem {
-    if (problem.getStatus() < 500) return problem;
-    const { cause } = problem;
-    const err = isNativeError(cause) ? cause : problem;
-    const error = describeError(err);
-    this.logger.error({ correlationId, error }, `answered ${problem.kind}: ${error.message}`);
-    return problem;
+  private log(problem: Problem, correlationId: string, what: string): void {
+    const error = describeError(isNativeError(problem.cause) ? problem.cause : problem);
+    this.logger.error({ correlationId, error }, `${what}: ${error.message}`);
   }
 }
+
+/** Whether a request failed because its connection is gone: nobody is left to answer, and its own line says `aborted`. */
+const isCutOff = ({ raw }: FastifyRequest, error: unknown): boolean =>
+  isNativeError(error) && error === raw.errored;
 
 /** Answers with the problem's document, unless the answer has begun already. */
 export function sendProblem(problem: Problem, request: FastifyRequest, reply: FastifyReply): void {
