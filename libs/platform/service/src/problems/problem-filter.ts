@@ -1,11 +1,12 @@
 import { isNativeError } from 'node:util/types';
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
-import { describeError, type Logger } from '@undertone/observability';
+import { type Logger } from '@undertone/observability';
 import { PROBLEM_MEDIA_TYPE, type ProblemDocument, problemDocument } from '@undertone/protocol';
 import { type FastifyReply, type FastifyRequest } from 'fastify';
 import { CORRELATION_HEADER } from '../http/correlation-id';
 import { knownProblem } from './known-problems';
 import { Problem, type ProblemMapping } from './problem';
+import { ProblemLog } from './problem-log';
 
 /**
  * Answers every error with an RFC 9457 document. What nobody foresaw is logged with its correlation id and answered as `internal`,
@@ -13,11 +14,15 @@ import { Problem, type ProblemMapping } from './problem';
  */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
+  private readonly log: ProblemLog;
+
   constructor(
-    private readonly logger: Logger,
+    logger: Logger,
     private readonly mappings: readonly ProblemMapping[],
     private readonly limits: { bodyBytes: number },
-  ) {}
+  ) {
+    this.log = new ProblemLog(logger);
+  }
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
@@ -28,8 +33,10 @@ export class ProblemFilter implements ExceptionFilter {
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     if (isCutOff(request, error)) return;
     const problem = this.problemOf(error);
-    if (reply.sent) this.log(problem, request.id, 'failed after its answer had begun');
-    else if (problem.getStatus() >= 500) this.log(problem, request.id, `answered ${problem.kind}`);
+    if (reply.sent || problem.getStatus() >= 500) {
+      const what = reply.sent ? 'failed after its answer had begun' : `answered ${problem.kind}`;
+      this.log.write({ problem, correlationId: request.id, what });
+    }
     sendProblem(problem, request, reply);
   }
 
@@ -43,11 +50,6 @@ export class ProblemFilter implements ExceptionFilter {
       'something went wrong inside the service; its log tells more under the correlation id',
       { cause: error },
     );
-  }
-
-  private log(problem: Problem, correlationId: string, what: string): void {
-    const error = describeError(isNativeError(problem.cause) ? problem.cause : problem);
-    this.logger.error({ correlationId, error }, `${what}: ${error.message}`);
   }
 }
 
