@@ -317,7 +317,8 @@ describe('a send that failed', () => {
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect((results[1] as PromiseRejectedResult).reason).toMatchObject({
       code: 'report-log-unavailable',
-      message: expect.stringContaining('MESSAGE_TOO_LARGE'),
+      message: expect.stringMatching(/^The report log takes no record of \d+ bytes\./),
+      cause: expect.objectContaining({ type: 'MESSAGE_TOO_LARGE' }),
     });
   });
 });
@@ -341,13 +342,15 @@ describe('an append that waits too long', () => {
     await third;
   });
 
-  it('says what failed', async () => {
+  it('has what failed as the cause alone: its message reaches whoever sent the record', async () => {
     const writer = open({ maximumWaitMs: 60 });
+    const failure = new Error('connect ECONNREFUSED 10.0.0.7:9092');
     producers.connect = async () => {
-      throw new Error('nobody there');
+      throw failure;
     };
     await expect(writer.append([record('a')])).rejects.toMatchObject({
-      message: expect.stringContaining('nobody there'),
+      message: 'The report log did not take the records in 60 ms. Send again later.',
+      cause: failure,
     });
   });
 

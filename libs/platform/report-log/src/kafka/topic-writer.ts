@@ -357,13 +357,9 @@ function isSmall(queue: readonly Portion[]): boolean {
 
 const isTooLarge = (error: unknown): boolean => (error as { type?: unknown }).type === 'MESSAGE_TOO_LARGE';
 
+/** The message reaches whoever sent the records; the cause, which may name brokers, doesn't. */
 const unavailable = (what: string, cause: unknown): ReportLogError =>
-  new ReportLogError(
-    'report-log-unavailable',
-    `The report log ${what}${cause instanceof Error ? `: ${cause.message}` : ''}. Send again later.`,
-    2,
-    { cause },
-  );
+  new ReportLogError('report-log-unavailable', `The report log ${what}. Send again later.`, 2, { cause });
 
 function halvesOf({ append, messages }: Portion): Portion[] {
   const middle = messages.length >> 1;

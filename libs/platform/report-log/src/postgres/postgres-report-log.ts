@@ -151,7 +151,7 @@ export class PostgresReportLog implements ReportLog {
     } catch (cause) {
       throw new ReportLogError(
         'report-log-unavailable',
-        `The report log could not write: ${(cause as Error).message}. Send again later.`,
+        'The report log could not write. Send again later.',
         2,
         { cause },
       );
