@@ -8,14 +8,15 @@ export interface EndedRequest {
   /** `aborted` where the caller was gone before the whole answer was out. */
   readonly status: number | 'aborted';
   readonly durationMs: number;
+  /** The caller's own, where its `x-correlation-id` is well-formed. */
   readonly correlationId: string;
 }
 
 const QUIET = ['/health/', '/metrics'];
 
 /**
- * One line a request: method, path, status, time and correlation id. No address, header, query or body of anyone is written.
- * Nothing is made for a line that isn't written.
+ * One line a request: method, path, status, time and correlation id. No address, query or body of anyone is written, and of the
+ * headers only a well-formed `x-correlation-id`, as the caller chose it. Nothing is made for a line that isn't written.
  */
 export class RequestLog {
   constructor(private readonly logger: Logger) {}
