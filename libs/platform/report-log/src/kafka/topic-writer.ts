@@ -79,6 +79,9 @@ const SEND_LIMIT_MS = 60_000;
 /** Between two looks for appends that have waited too long. */
 const LOOK_EVERY_MS = 50;
 const PAUSE_MS = [100, 1_000] as const;
+/** Of a topic that was just made, some brokers know a little later than others. */
+const MISSING_FOR_MS = 2_000;
+const MISSING_PAUSE_MS = 50;
 
 /**
  * Writes to one topic such that what is acknowledged is in it. Kafkajs alone doesn't give that: it can lose
@@ -332,10 +335,19 @@ export class TopicWriter {
 
 async function partitionsOf(kafka: Kafka, topic: string): Promise<number> {
   const admin = kafka.admin();
+  const until = performance.now() + MISSING_FOR_MS;
   try {
     await admin.connect();
-    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
-    return topics[0].partitions.length;
+    for (;;) {
+      try {
+        const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+        return topics[0].partitions.length;
+      } catch (error) {
+        const told = kafkaErrorOf(error, topic);
+        if (told.code !== 'topic-missing' || performance.now() > until) throw told;
+        await sleep(MISSING_PAUSE_MS);
+      }
+    }
   } catch (error) {
     throw kafkaErrorOf(error, topic);
   } finally {
