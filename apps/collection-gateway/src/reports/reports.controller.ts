@@ -39,9 +39,9 @@ export class ReportsController {
     description: 'Every report was refused: a problem document that is a receipt too',
   })
   async receive(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const { body, headers } = request;
+    const { headers } = request;
     const { task } = request.params as { task: string };
-    const receipt = await this.reports.receive(task, body instanceof Uint8Array ? body : NO_BYTES, {
+    const receipt = await this.reports.receive(task, takeBody(request), {
       type: headers['content-type'],
       encoding: headers['content-encoding'],
     });
@@ -55,6 +55,13 @@ export class ReportsController {
 }
 
 const NO_BYTES = new Uint8Array();
+
+/** The request lives until it is answered; its body shall not. */
+function takeBody(request: FastifyRequest): Uint8Array {
+  const { body } = request;
+  request.body = undefined;
+  return body instanceof Uint8Array ? body : NO_BYTES;
+}
 
 const refusal = ({ rejected }: BatchReceipt, { url, id }: FastifyRequest): ProblemDocument =>
   problemDocument('reports-rejected', {

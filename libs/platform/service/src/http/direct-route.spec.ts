@@ -1,11 +1,16 @@
 import { connect } from 'node:net';
 import { Writable } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { Body, Controller, Module, Post } from '@nestjs/common';
 import { PROBLEM_MEDIA_TYPE } from '@undertone/protocol';
 import { type FastifyReply, type FastifyRequest } from 'fastify';
 import { Problem } from '../problems/problem';
 import { createServiceApp, type ServiceApp } from '../service-app';
 import { DirectRoute } from './direct-route';
+
+let taken: WeakRef<object> | undefined;
+let letGo: () => void;
 
 @Controller('v1')
 class HastyController {
@@ -14,11 +19,18 @@ class HastyController {
   async direct(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { how } = request.params as { how: string };
     if (how === 'undefined') throw undefined;
+    if (how === 'slow') await this.take(request);
     if (how === 'text') throw 'secret text';
     void reply.status(202).send({ taken: true });
     if (how === 'late') throw new Error('the rest went wrong');
     if (how === 'late-problem') throw new Problem('closed-task', 'closed meanwhile');
     return reply;
+  }
+
+  private async take(request: FastifyRequest): Promise<void> {
+    taken = new WeakRef(request.body as object);
+    request.body = undefined;
+    await new Promise<void>((resolve) => (letGo = resolve));
   }
 
   @Post('plain')
@@ -113,4 +125,19 @@ it.each([
       msg: `failed after its answer had begun: ${message}`,
     }),
   );
+});
+
+it('holds no body that the handler has taken out of the request', async () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const answer = fetch(new URL('/v1/direct/slow', url), { method: 'POST', body: new Uint8Array(500_000) });
+  while (taken === undefined) await pass(5);
+  for (let i = 0; i < 20 && taken.deref() !== undefined; i++) {
+    await pass(5);
+    collectGarbage();
+  }
+  const isHeld = taken.deref() !== undefined;
+  letGo();
+  expect(isHeld).toBe(false);
+  expect((await answer).status).toBe(202);
 });

@@ -39,7 +39,7 @@ export function connectDirectRoutes(
     const limit = route.bodyLimit ?? fastify.initialConfig.bodyLimit ?? 0;
     const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       try {
-        request.body = await readBody(request.raw, limit);
+        await readBody(request, limit);
         await controller[method](request, reply);
       } catch (error) {
         // What the caller still sends would be taken for its next request.
