@@ -172,10 +172,10 @@ describe('what is sent', () => {
     await settled();
     done.push(writer.append([record('c')]));
     expect((await producers.sent(2)).values).toEqual(['b', 'c']);
-    done.push(writer.append(records(64)));
+    done.push(writer.append(records(12)));
     producers.sends[1].acknowledge();
     await settled();
-    expect(producers.sends[2].values).toHaveLength(64);
+    expect(producers.sends[2].values).toHaveLength(12);
     producers.sends[2].acknowledge();
     await Promise.all(done);
   });
