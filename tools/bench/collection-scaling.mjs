@@ -3,6 +3,7 @@ import { openKafkaStage } from './collection/kafka-stage.mjs';
 import { run as ingestScaling } from './collection/parts/ingest-scaling.mjs';
 import { run as produceScaling } from './collection/parts/produce-scaling.mjs';
 import { Stage } from './collection/stage.mjs';
+import { enlargeYoungGeneration } from './collection/young-generation.mjs';
 import { withStops } from './form/stops.mjs';
 
 const WORKS = { ingest: ingestScaling, produce: produceScaling };
@@ -10,6 +11,7 @@ const WORKS = { ingest: ingestScaling, produce: produceScaling };
 export const PARTS = Object.keys(WORKS);
 
 export async function run({ parts, share, measure, log }) {
+  enlargeYoungGeneration();
   return withStops(async (stops) => {
     const kafka = await openKafkaStage(stops, log);
     if (kafka === undefined) return [];

@@ -9,6 +9,7 @@ import { run as ingest } from './collection/parts/ingest.mjs';
 import { run as kafkaConsume } from './collection/parts/kafka-consume.mjs';
 import { run as postgresLog } from './collection/parts/postgres-log.mjs';
 import { Stage } from './collection/stage.mjs';
+import { enlargeYoungGeneration } from './collection/young-generation.mjs';
 import { withStops } from './form/stops.mjs';
 
 const NEEDING_KAFKA = {
@@ -23,6 +24,7 @@ const WITHOUT_KAFKA = { 'postgres-log': postgresLog };
 export const PARTS = [...Object.keys(NEEDING_KAFKA), ...Object.keys(WITHOUT_KAFKA)];
 
 export async function run({ parts, share, alternate, measure, log }) {
+  enlargeYoungGeneration();
   return withStops(async (stops) => {
     const stage = await Stage.open(stops);
     const kafka = parts.some((part) => part in NEEDING_KAFKA) ? await openKafkaStage(stops, log) : undefined;

@@ -4,8 +4,8 @@ import { startDevices, startEcho } from '../workers.mjs';
 
 const PARTITIONS = 3;
 /** The row of the first count bears the part's own name. */
-const CONNECTIONS = [64, 16, 256];
-const COUNT = 20_480;
+const CONNECTIONS = [256, 64, 16];
+const COUNT = 40_960;
 
 /** The endpoint for single reports in front of Kafka against a bare Fastify route that answers the same body. */
 export async function run({ stage, kafka, stops, alternate, share }) {

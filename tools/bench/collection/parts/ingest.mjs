@@ -4,7 +4,7 @@ import { startGateway } from '../gateway-process.mjs';
 import { startCopyStream, startProducer } from '../workers.mjs';
 
 const PARTITIONS = 3;
-const COUNT = 120_000;
+const COUNT = 240_000;
 
 /** From a filled topic into the table, until committed, against one COPY of as many rows into a table like it. */
 export async function run({ stage, kafka, stops, alternate, share }) {
