@@ -131,8 +131,22 @@ function scanReport(scanner: Scanner): CanonicalReport | undefined {
     id.length === REPORT_ID_BYTES &&
     payload.length >= 1 &&
     payload.length <= LIMITS.maximumPayloadBytes;
-  const encoded = scanner.bytes.subarray(start, scanner.at);
-  return { fields: { id, task, payload, artifact }, isValid, encoded };
+  return new ScannedReport({ id, task, payload, artifact }, isValid, scanner.bytes, start, scanner.at);
+}
+
+/** A view costs as much as the scan of a field, and the ingest asks for none of a whole report. */
+class ScannedReport implements CanonicalReport {
+  constructor(
+    readonly fields: Report,
+    readonly isValid: boolean,
+    private readonly body: Uint8Array,
+    private readonly start: number,
+    private readonly end: number,
+  ) {}
+
+  get encoded(): Uint8Array {
+    return this.body.subarray(this.start, this.end);
+  }
 }
 
 const MAP_OF_4 = Uint8Array.of((MAP << 5) | 4);

@@ -146,8 +146,9 @@ function readCborBody(body: Uint8Array): ReportOutcome[] {
   return canonical?.map(outcomeOf) ?? readGeneralBody(plain);
 }
 
-function outcomeOf({ fields, isValid, encoded }: CanonicalReport, index: number): ReportOutcome {
-  return isValid ? { index, report: fields, encoded } : judge(index, fields, Report);
+function outcomeOf(canonical: CanonicalReport, index: number): ReportOutcome {
+  const { fields, isValid } = canonical;
+  return isValid ? { index, report: fields, encoded: canonical.encoded } : judge(index, fields, Report);
 }
 
 /** Any CBOR body, at the pace of a general codec; exported as the slow twin of the straight path. */
