@@ -31,22 +31,9 @@ export function kafkaCommand(): Command {
     )
     .action(async (options: ApplyOptions, command: Command) => {
       const terminal = terminalOf(command);
-      const config = configOf(command);
-      const { kafkaConnection, withKafkaAdvice } = await import('@undertone/collection-gateway');
-      const { applyTopics, previewTopics, topicPlans, withTopicsAdmin } =
-        await import('@undertone/report-log');
-      const connection = kafkaConnection(config, 'undertone-topics');
-      if (connection === undefined) {
-        throw new Error('KAFKA_BROKERS is not set; name the brokers whose topics are meant, like host:9092');
-      }
-      const { partitions, replicas, inSync, dryRun = false } = options;
-      const plans = topicPlans({ partitions, replicationFactor: replicas, minimumInSync: inSync });
-      const changes = await withTopicsAdmin(
-        { ...connection, connectWithinMs: config.kafkaConnectTimeoutMs },
-        (admin) => (dryRun ? previewTopics(admin, plans) : applyTopics(admin, plans)),
-      ).catch((error: unknown) => {
-        throw withKafkaAdvice(error, config);
-      });
+      const { applyConfiguredTopics } = await import('../kafka/apply-topics');
+      const { dryRun = false, ...wanted } = options;
+      const changes = await applyConfiguredTopics(configOf(command), wanted, { dryRun });
       const words = dryRun ? TO_DO : DONE;
       terminal.result(
         changes,
