@@ -1,6 +1,7 @@
 import { REPORT_SCHEMA } from '@undertone/protocol';
 import { type Admin, type Kafka } from 'kafkajs';
 
+import { Readers } from '../readers';
 import {
   type FailureListener,
   type LogConsumer,
@@ -48,7 +49,7 @@ const DISCONNECT_LIMIT_MS = 5_000;
  * Others may produce to the topic as well, so nothing is known of an entry but what is checked.
  */
 export class KafkaReportLog implements ReportLog {
-  private readonly readers = new Set<TopicReader>();
+  private readonly readers = new Readers<TopicReader>();
 
   /**
    * Waits for the brokers.
@@ -121,15 +122,7 @@ export class KafkaReportLog implements ReportLog {
       onFailure,
       onWarning: connection.onWarning,
     });
-    this.readers.add(reader);
-    return {
-      lastActiveAt: () => reader.lastActiveAt(),
-      died: reader.died,
-      stop: async () => {
-        await reader.stop();
-        this.readers.delete(reader);
-      },
-    };
+    return this.readers.add(reader);
   }
 
   lag(consumer: LogPositions): Promise<number> {
@@ -142,11 +135,7 @@ export class KafkaReportLog implements ReportLog {
   }
 
   async close(): Promise<void> {
-    await Promise.all([
-      this.reports.close(),
-      this.rejections.close(),
-      ...[...this.readers].map((reader) => reader.stop()),
-    ]);
+    await Promise.all([this.reports.close(), this.rejections.close(), this.readers.stop()]);
     // Kafkajs may wait for ever for answers that a lost connection owes it.
     await within(DISCONNECT_LIMIT_MS, this.admin.disconnect()).catch(() => undefined);
   }

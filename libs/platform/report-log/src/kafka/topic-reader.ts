@@ -16,6 +16,7 @@ import {
 import { DEFAULT_RETRY_MS } from '../partition-reader';
 import { type FailureListener, type LogConsumer, type LogEntry, type Subscription } from '../report-log';
 import { type PartitionBounds, PartitionFeed } from './partition-feed';
+import { within } from './within';
 
 export interface TopicReaderSettings {
   readonly kafka: Pick<Kafka, 'consumer'>;
@@ -371,11 +372,9 @@ export class TopicReader implements Subscription {
       // It isn't running: nothing is being fetched.
     }
     await Promise.all([...this.unended].map((feed) => feed.ended));
-    await within(LAST_COMMIT_MS, this.committing ?? Promise.resolve());
-    await within(
-      LEAVE_MS,
-      this.starting.then(() => this.disconnect()),
-    );
+    await within(LAST_COMMIT_MS, this.committing ?? Promise.resolve()).catch(() => undefined);
+    const left = this.starting.then(() => this.disconnect());
+    await within(LEAVE_MS, left).catch(() => undefined);
   }
 
   private async disconnect(): Promise<void> {
@@ -427,12 +426,6 @@ function isPassing(error: unknown): boolean {
   const { name, retriable, cause } = error as { name: string; retriable?: boolean; cause?: unknown };
   if (name === 'KafkaJSNumberOfRetriesExceeded') return true;
   return cause === undefined || cause === error ? retriable === true : isPassing(cause);
-}
-
-async function within(ms: number, work: Promise<void>): Promise<void> {
-  const limit = new AbortController();
-  await Promise.race([work, sleep(ms, undefined, { signal: limit.signal }).catch(() => undefined)]);
-  limit.abort();
 }
 
 const EMPTY = new Uint8Array(0);

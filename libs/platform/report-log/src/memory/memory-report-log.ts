@@ -2,6 +2,7 @@ import { REPORT_SCHEMA } from '@undertone/protocol';
 
 import { GroupCommit } from '../group-commit';
 import { DEFAULT_IDLE_MS, DEFAULT_RETRY_MS, type OpenPartition, PartitionReader } from '../partition-reader';
+import { Readers } from '../readers';
 import {
   type FailureListener,
   type LogConsumer,
@@ -37,7 +38,7 @@ let created = 0;
 export class MemoryReportLog implements ReportLog {
   readonly name: string;
   private readonly partitions: Partition[];
-  private readonly readers = new Set<PartitionReader>();
+  private readonly readers = new Readers<PartitionReader>();
   private readonly commits: GroupCommit<LogRecord>;
 
   constructor(
@@ -79,15 +80,7 @@ export class MemoryReportLog implements ReportLog {
           onFailure: this.settings.onFailure,
         }),
     );
-    for (const reader of readers) this.readers.add(reader);
-    return {
-      lastActiveAt: () => new Date(Math.min(...readers.map((reader) => reader.lastActiveAt().getTime()))),
-      died: Promise.race(readers.map((reader) => reader.died)),
-      stop: async () => {
-        await Promise.all(readers.map((reader) => reader.stop()));
-        for (const reader of readers) this.readers.delete(reader);
-      },
-    };
+    return this.readers.add(...readers);
   }
 
   async lag(consumer: LogPositions): Promise<number> {
@@ -112,7 +105,7 @@ export class MemoryReportLog implements ReportLog {
 
   async close(): Promise<void> {
     await this.commits.close();
-    await Promise.all([...this.readers].map((reader) => reader.stop()));
+    await this.readers.stop();
   }
 
   private async write(records: readonly LogRecord[]): Promise<void> {

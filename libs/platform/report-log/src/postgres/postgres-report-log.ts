@@ -3,6 +3,7 @@ import { type Pool, type PoolClient } from 'pg';
 
 import { GroupCommit } from '../group-commit';
 import { DEFAULT_IDLE_MS, DEFAULT_RETRY_MS, type OpenPartition, PartitionReader } from '../partition-reader';
+import { Readers } from '../readers';
 import {
   type FailureListener,
   type LogConsumer,
@@ -73,7 +74,7 @@ const DISCARD = `DELETE FROM report_log_entries WHERE partition = $1 AND log_off
  */
 export class PostgresReportLog implements ReportLog {
   readonly name = 'postgres';
-  private readonly readers = new Set<PartitionReader>();
+  private readonly readers = new Readers<PartitionReader>();
   private readonly commits: GroupCommit<LogRecord>;
   /** Nothing is left before it: spares the next look the index entries of deleted rows. */
   private oldest = 0n;
@@ -102,15 +103,7 @@ export class PostgresReportLog implements ReportLog {
       retryMs: this.settings.retryMs ?? DEFAULT_RETRY_MS,
       onFailure: this.settings.onFailure,
     });
-    this.readers.add(reader);
-    return {
-      lastActiveAt: () => reader.lastActiveAt(),
-      died: reader.died,
-      stop: async () => {
-        await reader.stop();
-        this.readers.delete(reader);
-      },
-    };
+    return this.readers.add(reader);
   }
 
   async lag(consumer: LogPositions): Promise<number> {
@@ -139,7 +132,7 @@ export class PostgresReportLog implements ReportLog {
 
   async close(): Promise<void> {
     await this.commits.close();
-    await Promise.all([...this.readers].map((reader) => reader.stop()));
+    await this.readers.stop();
   }
 
   private async write(records: readonly LogRecord[]): Promise<void> {
