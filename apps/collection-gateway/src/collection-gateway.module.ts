@@ -7,7 +7,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import { Liveness, Metrics, Readiness } from '@undertone/observability';
-import { PostgresReportLog } from '@undertone/report-log';
+import { type LogPositions, PostgresReportLog } from '@undertone/report-log';
 import { Transports } from '@undertone/service';
 import { type Store } from '@undertone/store';
 
@@ -26,6 +26,7 @@ import { type GatewayLog, logFailure } from './report-log/open-report-log';
 import { ReportsController } from './reports/reports.controller';
 import { ReportsService } from './reports/reports.service';
 import { ClosedTaskSweeper } from './retention/closed-task-sweeper';
+import { ReportSweeper } from './retention/report-sweeper';
 import { TaskDirectory } from './tasks/task-directory';
 import { TasksController } from './tasks/tasks.controller';
 import { TasksService } from './tasks/tasks.service';
@@ -167,19 +168,34 @@ function ingest({
             log,
             consumer,
             lag,
-            {
-              sweep: { everyMs: options.sweepEveryMs ?? SWEEP_EVERY_MS, chunk: SWEEP_CHUNK },
-              stallMs: options.ingestStallMs ?? STALL_MS,
-            },
+            { stallMs: options.ingestStallMs ?? STALL_MS },
             { metrics, readiness, liveness, transports },
           ),
       },
       {
         provide: Housekeeping,
-        useValue: new Housekeeping([publisher, closedTaskSweeper(options)].flatMap((work) => work ?? [])),
+        useValue: new Housekeeping(
+          [consumedSweeper(log, writer, options), publisher, closedTaskSweeper(options)].flatMap(
+            (work) => work ?? [],
+          ),
+        ),
       },
     ],
   };
+}
+
+/** Keeps the log as short as it can be. */
+function consumedSweeper(
+  log: GatewayLog,
+  positions: LogPositions,
+  { sweepEveryMs: everyMs = SWEEP_EVERY_MS }: CollectionGatewayOptions,
+): ReportSweeper {
+  const logger = new Logger('ReportSweeper');
+  return new ReportSweeper(log, positions, {
+    everyMs,
+    chunk: SWEEP_CHUNK,
+    onFailure: (error) => logger.error({ err: error }, 'consumed log entries could not be deleted'),
+  });
 }
 
 /** Where the log has a topic for what was rejected. */

@@ -1,21 +1,13 @@
-import {
-  type BeforeApplicationShutdown,
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { type Liveness, type Metrics, type Readiness } from '@undertone/observability';
 import { type LogConsumer, type ReportLog, type Subscription } from '@undertone/report-log';
 import { type Transports } from '@undertone/service';
 
-import { ReportSweeper, type SweepSettings } from '../retention/report-sweeper';
 import { IngestWatch } from './ingest-watch';
 import { type LogLag } from './log-lag';
 import { ReportLogStrategy } from './report-log-strategy';
 
 export interface IngestSettings {
-  readonly sweep: Pick<SweepSettings, 'everyMs' | 'chunk'>;
   /** How long the ingest may do nothing at all before the process counts as dead. */
   readonly stallMs: number;
 }
@@ -27,13 +19,10 @@ export interface IngestSurroundings {
   readonly transports: Transports;
 }
 
-/** Subscribes the ingest to the log and watches over it, and sweeps what it has consumed, as long as the service runs. */
+/** Subscribes the ingest to the log and watches over it as long as the service runs. */
 @Injectable()
-export class IngestService
-  implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
-{
+export class IngestService implements BeforeApplicationShutdown {
   private readonly logger = new Logger('Ingest');
-  private readonly sweeper: ReportSweeper;
   private watch: IngestWatch | undefined;
 
   constructor(
@@ -43,10 +32,6 @@ export class IngestService
     private readonly settings: IngestSettings,
     { metrics, readiness, liveness, transports }: IngestSurroundings,
   ) {
-    this.sweeper = new ReportSweeper(log, consumer, {
-      ...settings.sweep,
-      onFailure: (error) => this.logger.error({ err: error }, 'consumed log entries could not be deleted'),
-    });
     transports.add(
       new ReportLogStrategy(log, consumer, (subscription) => this.watchOver(subscription, liveness)),
     );
@@ -67,18 +52,9 @@ export class IngestService
     });
   }
 
-  onApplicationBootstrap(): void {
-    this.sweeper.start();
-  }
-
   /** A subscription that ends from now on has been stopped. */
   beforeApplicationShutdown(): void {
     this.watch?.stop();
-  }
-
-  /** After the last request is answered and the last batch handled: what is left in the log is ingested after the next start. */
-  async onApplicationShutdown(): Promise<void> {
-    await this.sweeper.stop();
   }
 
   private watchOver(subscription: Subscription, liveness: Liveness): void {
