@@ -4,7 +4,6 @@ export {
   runService,
   type ServiceHost,
 } from './hosting/hosted-service';
-export { RawBody } from './http/body-parsers';
 export { CORRELATION_HEADER } from './http/correlation-id';
 export { DirectRoute } from './http/direct-route';
 export { ServiceError, type ServiceErrorCode } from './lifecycle/service-error';

@@ -1,19 +1,9 @@
-import { RouteConfig } from '@nestjs/platform-fastify';
 import { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { Problem } from '../problems/problem';
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    rawBody?: true;
-  }
-}
-
-/** The handler gets the bytes of a JSON body, as it does of a CBOR body, and parses them itself. */
-export const RawBody = (): MethodDecorator => RouteConfig({ rawBody: true });
-
 type Done = (error: Error | null, body?: unknown) => void;
 
-/** JSON (parsed, or raw where the route asks) and raw CBOR; every other media type is answered with 415. */
+/** JSON; every other media type is answered with 415. What takes other bodies is a direct route, which parses nothing. */
 export function addBodyParsers(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   const parseJson = fastify.getDefaultJsonParser('error', 'error');
@@ -21,7 +11,6 @@ export function addBodyParsers(fastify: FastifyInstance): void {
     'application/json',
     { parseAs: 'buffer' },
     (request: FastifyRequest, body: Buffer, done: Done) => {
-      if (request.routeOptions.config.rawBody === true) return done(null, body);
       if (body.length === 0) return done(null, undefined);
       parseJson(request, body.toString('utf8'), (error, value) =>
         error === null
@@ -31,10 +20,5 @@ export function addBodyParsers(fastify: FastifyInstance): void {
             ),
       );
     },
-  );
-  fastify.addContentTypeParser(
-    'application/cbor',
-    { parseAs: 'buffer' },
-    (_request: FastifyRequest, body: Buffer, done: Done) => done(null, body),
   );
 }
