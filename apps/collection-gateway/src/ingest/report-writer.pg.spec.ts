@@ -102,6 +102,14 @@ it('passes over entries up to the position: of a batch that comes again, all; of
   expect((await readTables(pool)).counts).toEqual({ ...counts, 'wind/stored': 2 });
 });
 
+it('a batch that ends before the position, of a process that is late, never moves it back', async () => {
+  const writer = new ReportWriter(pool, 'ingest');
+  await writer.write(0, batch, LAST);
+  const late = { storable: batch.storable.slice(0, 2), unstorable: [] };
+  expect(await new ReportWriter(pool, 'ingest').write(0, late, 1n)).toEqual([]);
+  expect(await writer.positionOf(0)).toBe(LAST);
+});
+
 it('positions of partitions and of consumers are apart', async () => {
   await new ReportWriter(pool, 'one').write(0, batch, LAST);
   await new ReportWriter(pool, 'one').write(1, batch, LAST);
