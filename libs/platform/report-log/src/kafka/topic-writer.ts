@@ -66,10 +66,7 @@ const MEBIBYTE = 1024 * 1024;
 const GROUP_BYTES = MEBIBYTE / 2;
 /** Kafkajs's work grows with the square of it; what is gained by sharing a request levels off before. */
 const GROUP_RECORDS = 1_000;
-/**
- * A send costs the client as much as about twelve messages do. Where sends follow each other, one of fewer waits for company: a tenth to
- * a quarter of the client's processor time for 64 callers with a record each.
- */
+/** A send costs the client as much as more than ten messages do. Where sends follow each other, one of fewer waits for company. */
 const SMALL_GROUP = 12;
 const GATHER_MS = 1;
 /** Of a message beside key and value: header, lengths. */
