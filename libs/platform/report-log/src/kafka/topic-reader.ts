@@ -15,6 +15,7 @@ import {
 
 import { DEFAULT_RETRY_MS } from '../partition-reader';
 import { type FailureListener, type LogConsumer, type LogEntry, type Subscription } from '../report-log';
+import { readFetchAnswersFast } from './fetch-answers';
 import { type PartitionBounds, PartitionFeed } from './partition-feed';
 import { within } from './within';
 
@@ -97,6 +98,7 @@ export class TopicReader implements Subscription {
     const sessionTimeout = settings.sessionTimeoutMs ?? 10_000;
     this.died = new Promise((resolve) => (this.die = resolve));
     this.handlers = new Turns(settings.maximumHandlers ?? 4);
+    readFetchAnswersFast();
     this.client = settings.kafka.consumer({
       groupId: settings.groupId,
       partitionAssigners: [(group) => this.watchful(group.cluster, PartitionAssigners.roundRobin(group))],
