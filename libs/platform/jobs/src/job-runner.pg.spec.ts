@@ -136,7 +136,8 @@ describe('JobRunner', () => {
     const job = await ends(runner, id);
     expect(job).toMatchObject({ status: 'succeeded', attempt: 1, error: null });
     expect(job.result).toEqual({ count: 60, product: productTo(60), starts: [0] });
-    await until(() => !existsSync(folderOf(id)) || undefined, 'the folder to go');
+    await until(() => events.some((e) => e.type === 'succeeded') || undefined, 'the news of its success');
+    expect(existsSync(folderOf(id))).toBe(false);
     expect(events.map((e) => e.type)).toEqual(['started', 'succeeded']);
   });
 
