@@ -1,7 +1,4 @@
-import { createWriteStream } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { rename, rm, stat, writeFile } from 'node:fs/promises';
 import { JobError } from '@undertone/jobs';
 import { type ReportRepository, StoreError } from '@undertone/store';
 
@@ -59,7 +56,7 @@ async function write({ reports, task, upTo, payloadBytes, file }: SnapshotReques
   }
   const unfinished = `${file}.unfinished`;
   try {
-    await pipeline(Readable.from(payloads()), createWriteStream(unfinished, { mode: 0o600 }));
+    await writeFile(unfinished, payloads(), { mode: 0o600 });
   } catch (error) {
     await rm(unfinished, { force: true });
     throw error instanceof StoreError && error.code === 'reports-deleted'
